@@ -1,0 +1,130 @@
+"""REST: ask a question, and list the records behind a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from answering.measures import count_of, get_stored_query, list_records_of
+from answering.services import ask
+from core.clock import utc_now
+from core.errors import InvalidInput
+from core.tenant_session import tenant_session
+from feedback.selectors.corpora import get_corpus
+from tenants.api.authentication import caller_from
+from tenants.domain.access import Role, Scope
+
+PAGE = 100
+
+
+class AskInput(serializers.Serializer[Any]):
+    """A question and the slice of the corpus that it is about."""
+
+    question = serializers.CharField(max_length=2000, trim_whitespace=False)
+    corpus = serializers.CharField(default="feedback", max_length=63)
+    filters = serializers.DictField(required=False, allow_null=True)
+    filter_sets = serializers.ListField(child=serializers.DictField(), required=False, max_length=20)
+    top_k = serializers.IntegerField(required=False, allow_null=True)
+    include = serializers.ListField(child=serializers.CharField(), required=False)
+    session = serializers.CharField(required=False, allow_null=True, max_length=100)
+
+
+class AskView(APIView):
+    """Answer with checked, cited claims, or refuse and say why; both are 200."""
+
+    needs = {"POST": (Role.VIEWER, Scope.ASK)}
+
+    @extend_schema(
+        operation_id="ask",
+        request=AskInput,
+        responses={200: OpenApiTypes.OBJECT},
+        examples=[OpenApiExample("A question", value={"question": "Why are deliveries late?"}, request_only=True)],
+    )
+    def post(self, request: Request) -> Response:
+        body = AskInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked = body.validated_data
+        answer = ask(
+            caller=caller_from(request),
+            question=asked["question"],
+            corpus=asked["corpus"],
+            filters=one_filter_set(asked),
+            top_k=asked.get("top_k"),
+            include=asked.get("include", _listed(request.query_params.get("include"))),
+            session=asked.get("session"),
+            now=utc_now(),
+        )
+        return Response(answer)
+
+
+def one_filter_set(asked: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the one slice that was asked for.
+
+    Raises: InvalidInput when `filters` and `filter_sets` come together, or several sets do.
+    """
+    sets = asked.get("filter_sets")
+    if sets is None:
+        filters: dict[str, Any] | None = asked.get("filters")
+        return filters
+    if asked.get("filters") is not None:
+        raise InvalidInput("Send either filters or filter_sets, not both.", field="filter_sets")
+    if len(sets) > 1:
+        raise InvalidInput("This version answers from one filter set; ask once for each.", field="filter_sets")
+    return sets[0] if sets else None
+
+
+def _listed(value: str | None) -> list[str] | None:
+    return None if value is None else value.split(",")
+
+
+class MeasureView(APIView):
+    """The records that a number of an answer counts, and the count as it is now."""
+
+    needs = {"GET": (Role.VIEWER, Scope.ASK)}
+
+    @extend_schema(
+        operation_id="measure_records",
+        parameters=[
+            OpenApiParameter("corpus", str, default="feedback"),
+            OpenApiParameter("offset", int, default=0),
+            OpenApiParameter("limit", int, default=PAGE),
+        ],
+        responses={200: OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request, query_id: str) -> Response:
+        caller = caller_from(request)
+        limit, offset = _page(request)
+        with tenant_session(caller.tenant):
+            corpus = get_corpus(tenant=caller.tenant, slug=request.query_params.get("corpus", "feedback"))
+            query = get_stored_query(corpus=corpus, query_id=query_id)
+            count = count_of(corpus=corpus, query=query)
+            doc_ids = list_records_of(corpus=corpus, query=query, limit=limit, offset=offset)
+        return Response(
+            {
+                "query_id": query_id,
+                "query": query,
+                "value": count.value,
+                "people": count.people,
+                "accounts": count.accounts,
+                "doc_ids": doc_ids,
+                "next_offset": offset + limit if offset + limit < count.value else None,
+            }
+        )
+
+
+def _page(request: Request) -> tuple[int, int]:
+    """Return (limit, offset). Raises: InvalidInput for what is no number or out of range."""
+    try:
+        limit = int(request.query_params.get("limit", PAGE))
+        offset = int(request.query_params.get("offset", 0))
+    except ValueError as error:
+        raise InvalidInput("limit and offset are whole numbers.", field="offset") from error
+    if not 1 <= limit <= 1000 or not 0 <= offset <= 10_000_000:
+        raise InvalidInput("limit lies between 1 and 1000, offset from 0 to 10,000,000.", field="limit")
+    return limit, offset

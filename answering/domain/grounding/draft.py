@@ -1,0 +1,325 @@
+"""Judge a whole draft: every claim by the verifier of its kind, every citation on its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Draft, Evidence, Measure
+from answering.domain.grounding.checker import check_analysed
+from answering.domain.grounding.containment import AnalysedText, analyse
+from answering.domain.grounding.quantities import quantities
+from answering.domain.grounding.verdicts import (
+    Check,
+    CheckVerdict,
+    CitationVerdict,
+    ClaimVerdict,
+    DroppedCitation,
+    DroppedClaim,
+    FailureCode,
+    Grounding,
+    GroundingRules,
+    MeasureResult,
+    SupportingSpan,
+    Verdict,
+)
+from answering.domain.outcome import NO_CLAIMS_TEXT
+
+_NO_RESULTS: Final[Mapping[int, MeasureResult]] = {}
+_QUOTED_WORDS: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
+_DEFAULT_RULES: Final = GroundingRules()
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A draft without what failed, and what that was."""
+
+    draft: Draft
+    dropped_citations: tuple[DroppedCitation, ...]
+    dropped_claims: tuple[DroppedClaim, ...]
+
+    @property
+    def is_downgrade(self) -> bool:
+        """Tell whether anything had to go."""
+        return bool(self.dropped_citations or self.dropped_claims)
+
+
+def ground(
+    draft: Draft,
+    evidence: Sequence[Evidence],
+    *,
+    rules: GroundingRules = _DEFAULT_RULES,
+    measure_results: Mapping[int, MeasureResult] = _NO_RESULTS,
+    idf: Mapping[str, float] | None = None,
+) -> Grounding:
+    """Judge every claim of a draft against the evidence and say whether the draft is acceptable.
+
+    `measure_results` holds, by claim id, what re-running a measure's query gave; a measure without one
+    fails. `accepted` means that the share of supported claims reaches its floor: what remains after
+    `repair` may then be shown.
+    """
+    judge = _Judge(evidence, rules=rules, idf=idf)
+    repeated = {number for number, times in Counter(c.id for c in draft.claims).items() if times > 1}
+    verdicts = tuple(
+        judge.verdict(claim, measure_results.get(claim.id))
+        if claim.id not in repeated
+        else _failed(claim, FailureCode.INVALID_SHAPE, f"two claims have the id {claim.id}", Check.SHAPE)
+        for claim in draft.claims
+    )
+    cited = [c for v in verdicts for c in v.citations]
+    share = sum(v.supported for v in verdicts) / len(verdicts) if verdicts else 0.0
+    precision = sum(c.supports for c in cited) / len(cited) if cited else float(bool(verdicts))
+    accepted = share >= rules.min_groundedness and share > 0
+    return Grounding(
+        groundedness=round(share, 4),
+        citation_precision=round(precision, 4),
+        accepted=accepted,
+        failure_reason=None if accepted else _failure(verdicts, share, rules),
+        claims=verdicts,
+        unknown_citations=sum(not c.is_known for c in cited),
+    )
+
+
+def repair(draft: Draft, grounding: Grounding) -> Repair:
+    """Take out claims that failed, and from the others the known citations that don't support them.
+
+    A claim with an unknown citation is taken out whole. Repairing twice changes nothing more.
+    """
+    verdicts = {v.id: v for v in grounding.claims}
+    kept: list[Claim] = []
+    dropped_citations: list[DroppedCitation] = []
+    dropped_claims: list[DroppedClaim] = []
+    for claim in draft.claims:
+        verdict = verdicts.get(claim.id)
+        if verdict is None or not verdict.supported:
+            code, reason = (verdict.code, verdict.reason) if verdict else (None, "the claim was never checked")
+            dropped_claims.append(DroppedClaim(claim.id, code, reason))
+            continue
+        idle = {c.number: c for c in verdict.citations if not c.supports}
+        idle = idle if len(idle) < len(claim.citations) and len(verdict.citations) == len(claim.citations) else {}
+        dropped_citations.extend(DroppedCitation(claim.id, c.evidence_id, c.support) for c in idle.values())
+        kept.append(_without(claim, idle.keys()))
+    return Repair(replace(draft, claims=tuple(kept)), tuple(dropped_citations), tuple(dropped_claims))
+
+
+def prune(draft: Draft, grounding: Grounding) -> Draft:
+    """Return the draft that `repair` leaves."""
+    return repair(draft, grounding).draft
+
+
+def unbound_number(text: str, measure: Measure | None) -> str | None:
+    """Return the first number of a text that is neither quoted nor made by the measure's query; else None.
+
+    Numbers that the query itself was asked with (a year, a limit) count as made by it.
+    """
+    made = set(measure.numbers()) if measure else set()
+    if measure:
+        asked = json.dumps(dict(measure.query), default=str)
+        made |= {v for q in quantities(asked.replace("-", " ").replace("T", " ")) for v in q.values}
+        if measure.denominator:
+            made |= _shares(measure)
+    unquoted = _QUOTED_WORDS.sub(lambda m: " " * len(m.group()), text)
+    return next((q.surface for q in quantities(unquoted) if not q.values & made), None)
+
+
+class _Judge:
+    """The evidence of one draft, cut up once however many claims cite it."""
+
+    def __init__(self, evidence: Sequence[Evidence], *, rules: GroundingRules, idf: Mapping[str, float] | None) -> None:
+        self._evidence = {e.citation_id: e for e in evidence}
+        self._rules = rules
+        self._idf = idf
+        self._analysed: dict[tuple[str, int, int], AnalysedText] = {}
+
+    def verdict(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
+        """Judge a claim by the verifier of its kind."""
+        if not claim.text.strip():
+            return _failed(claim, FailureCode.INVALID_SHAPE, "the claim has no text", Check.SHAPE)
+        if MARKER.search(claim.text):
+            reason = "the claim's text holds a citation marker of its own"
+            return _failed(claim, FailureCode.INVALID_SHAPE, reason, Check.SHAPE)
+        unknown = [c for c in claim.citations if c.evidence_id not in self._evidence]
+        if unknown:
+            return self._with_unknown(claim, unknown)
+        misquoted = next((c for c in claim.citations if not c.matches(self._evidence[c.evidence_id].text)), None)
+        if misquoted:
+            reason = f"the span cited as {misquoted.evidence_id} doesn't hold these words"
+            return self._mismatched(claim, reason)
+        if claim.kind is ClaimKind.MEASURE:
+            return self._measured(claim, result)
+        if not claim.citations:
+            return _failed(claim, FailureCode.MISSING_CITATION, "the claim cites nothing", Check.CITATION)
+        return self._quoted(claim) if claim.kind is ClaimKind.QUOTE else self._stated(claim, result)
+
+    def _quoted(self, claim: Claim) -> ClaimVerdict:
+        """A quote is the words of its first citation; the others say the same and are checked for it."""
+        first = claim.citations[0]
+        if first.quote != claim.text:
+            return self._mismatched(claim, "the text isn't, character by character, the span that it cites")
+        citations = [CitationVerdict(0, first.evidence_id, is_known=True, supports=True, support=1.0)]
+        for number, citation in enumerate(claim.citations[1:], 1):
+            alone = self._check(claim, [citation])
+            citations.append(CitationVerdict(number, citation.evidence_id, True, alone.supported, alone.support))
+        miscount = self._miscount(claim)
+        if miscount:
+            return _failed(claim, FailureCode.MEASURE_MISMATCH, miscount, Check.MEASURE, tuple(citations))
+        span = SupportingSpan(first.evidence_id, first.start, first.end)
+        exact = CheckVerdict(Check.EXACT_SPAN, agrees=True)
+        return ClaimVerdict(claim.id, True, 1.0, span, None, None, tuple(citations), (exact,))
+
+    def _miscount(self, claim: Claim) -> str | None:
+        """Say how a quote's count differs from the records, accounts and people that it cites."""
+        sources = [self._evidence[c.evidence_id] for c in claim.citations]
+        documents = {s.document_id for s in sources}
+        counted = claim.measure
+        for name, said, found in (
+            ("records", claim.merged_count, len(documents)),
+            ("records", counted and counted.value, len(documents)),
+            ("accounts", counted and counted.accounts, len({s.account for s in sources if s.account})),
+            ("people", counted and counted.people, len({s.person or s.document_id for s in sources})),
+        ):
+            if said is not None and said != found:
+                return f"the claim counts {said:g} {name} and cites {found}"
+        return None
+
+    def _stated(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
+        bound: tuple[float, ...] = ()
+        if claim.measure:
+            mismatch = _measure_mismatch(claim.measure, result)
+            if mismatch:
+                return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
+            bound = claim.measure.numbers()
+        union = self._check(claim, claim.citations, bound)
+        citations = []
+        for number, citation in enumerate(claim.citations):
+            alone = union if len(claim.citations) == 1 else self._check(claim, [citation], bound)
+            supports = alone.supported
+            if not supports and len(claim.citations) > 1:
+                rest = [c for i, c in enumerate(claim.citations) if i != number]
+                loss = union.support - self._check(claim, rest, bound).support
+                supports = loss >= self._rules.min_removal_effect
+            citations.append(CitationVerdict(number, citation.evidence_id, True, supports, alone.support))
+        return ClaimVerdict(
+            claim.id, union.supported, union.support, self._span(claim, union), union.reason, union.code,
+            tuple(citations), union.checks,
+        )  # fmt: skip
+
+    def _measured(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
+        """A measure is right when its query, run again, gives the same numbers and the text states no others."""
+        if claim.measure is None:
+            return _failed(claim, FailureCode.INVALID_SHAPE, "a measure without its query", Check.SHAPE)
+        mismatch = _measure_mismatch(claim.measure, result)
+        if mismatch:
+            return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
+        number = unbound_number(claim.text, claim.measure)
+        if number:
+            reason = f"the number {number} is neither quoted nor made by the claim's query"
+            return _failed(claim, FailureCode.UNBOUND_NUMBER, reason, Check.NUMBER)
+        stands = self._evidence
+        documents = set(claim.measure.doc_ids)
+        citations = tuple(
+            CitationVerdict(i, c.evidence_id, True, supports, float(supports))
+            for i, c in enumerate(claim.citations)
+            for supports in (stands[c.evidence_id].document_id in documents,)
+        )
+        checks = (CheckVerdict(Check.MEASURE, agrees=True), CheckVerdict(Check.NUMBER, agrees=True))
+        return ClaimVerdict(claim.id, True, 1.0, None, None, None, citations, checks)
+
+    def _with_unknown(self, claim: Claim, unknown: Sequence[Citation]) -> ClaimVerdict:
+        citations = tuple(
+            CitationVerdict(i, c.evidence_id, is_known=c.evidence_id in self._evidence, supports=False)
+            for i, c in enumerate(claim.citations)
+        )
+        reason = f"no record was retrieved as {unknown[0].evidence_id}"
+        return _failed(claim, FailureCode.UNKNOWN_CITATION, reason, Check.CITATION, citations)
+
+    def _mismatched(self, claim: Claim, reason: str) -> ClaimVerdict:
+        """Fail a claim whose quoted words aren't there; the support says how near it came."""
+        near = self._check(claim, claim.citations).support if claim.citations else 0.0
+        citations = tuple(
+            CitationVerdict(i, c.evidence_id, is_known=True, supports=False) for i, c in enumerate(claim.citations)
+        )
+        failed = _failed(claim, FailureCode.ALTERED_QUOTE, reason, Check.EXACT_SPAN, citations)
+        return replace(failed, support=min(near, round(self._rules.min_support * 0.99, 4)))
+
+    def _check(self, claim: Claim, citations: Sequence[Citation], bound: Sequence[float] = ()) -> Verdict:
+        sources = [self._evidence[c.evidence_id] for c in citations]
+        return check_analysed(
+            claim.text,
+            [self._cut(source, c) for source, c in zip(sources, citations, strict=True)],
+            floor=self._rules.min_support,
+            idf=self._idf,
+            language=Counter(s.language for s in sources).most_common(1)[0][0],
+            bound_numbers=bound,
+            context=[s.label for s in sources] + [s.account for s in sources if s.account],
+        )
+
+    def _cut(self, source: Evidence, citation: Citation) -> AnalysedText:
+        key = (citation.evidence_id, citation.start, citation.end)
+        if key not in self._analysed:
+            self._analysed[key] = analyse(source.text[citation.start : citation.end], source.language)
+        return self._analysed[key]
+
+    def _span(self, claim: Claim, verdict: Verdict) -> SupportingSpan | None:
+        if verdict.span is None:
+            return None
+        citation = claim.citations[verdict.span.evidence]
+        start = max(0, citation.start)
+        return SupportingSpan(citation.evidence_id, start + verdict.span.start, start + verdict.span.end)
+
+
+def _without(claim: Claim, numbers: Container[int]) -> Claim:
+    """Take citations off a claim, and off its count of records what they stood for."""
+    citations = tuple(c for i, c in enumerate(claim.citations) if i not in numbers)
+    if len(citations) == len(claim.citations):
+        return claim
+    if claim.kind is not ClaimKind.QUOTE:
+        return replace(claim, citations=citations)
+    return replace(claim, citations=citations, merged_count=len({c.evidence_id for c in citations}), measure=None)
+
+
+def _measure_mismatch(measure: Measure, result: MeasureResult | None) -> str | None:
+    """Say in which number a measure differs from its query run again; None when in none."""
+    if result is None:
+        return "the query behind the number could not be run again"
+    for name, said, found in (
+        ("value", measure.value, result.value),
+        ("people", measure.people, result.people),
+        ("accounts", measure.accounts, result.accounts),
+        ("denominator", measure.denominator, result.denominator),
+        *((key, said, result.components.get(key)) for key, said in measure.components.items()),
+    ):
+        if said is not None and (found is None or abs(said - found) > 1e-9 * max(1.0, abs(said))):
+            return f"the query run again gives {name} {found}, the claim says {said:g}"
+    return None
+
+
+def _shares(measure: Measure) -> set[float]:
+    """Return the share of the denominator as whole and as one-decimal percent."""
+    percent = 100 * measure.value / (measure.denominator or 1)
+    return {float(round(percent)), round(percent, 1)}
+
+
+def _failed(
+    claim: Claim,
+    code: FailureCode,
+    reason: str,
+    check: Check,
+    citations: tuple[CitationVerdict, ...] | None = None,
+) -> ClaimVerdict:
+    """Build the verdict on a claim that isn't worth weighing: all of its citations count as padding."""
+    if citations is None:
+        citations = tuple(
+            CitationVerdict(i, c.evidence_id, is_known=True, supports=False) for i, c in enumerate(claim.citations)
+        )
+    return ClaimVerdict(claim.id, False, 0.0, None, reason, code, citations, (CheckVerdict(check, False, reason),))
+
+
+def _failure(verdicts: Sequence[ClaimVerdict], share: float, rules: GroundingRules) -> str:
+    if not verdicts or not any(v.supported for v in verdicts):
+        return NO_CLAIMS_TEXT
+    return f"{share:.2f} of the drafted claims are supported, the floor is {rules.min_groundedness:.2f}"

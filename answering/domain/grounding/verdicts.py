@@ -1,0 +1,184 @@
+"""Say what was checked about a claim and with what result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from answering.domain.outcome import NOTHING
+
+
+class Check(StrEnum):
+    """One way in which a claim can disagree with the text it cites."""
+
+    CONTAINMENT = "containment"
+    NUMBER = "number"
+    NEGATION = "negation"
+    QUANTIFIER = "quantifier"
+    DIRECTION = "direction"
+    ENTITY = "entity"
+    QUOTATION = "quotation"
+    CITATION = "citation"
+    EXACT_SPAN = "exact_span"
+    MEASURE = "measure"
+    SHAPE = "shape"
+
+
+class FailureCode(StrEnum):
+    """Why a claim failed, for programs."""
+
+    UNSUPPORTED = "unsupported_claim"
+    UNBOUND_NUMBER = "unbound_number"
+    NEGATION_MISMATCH = "negation_mismatch"
+    QUANTIFIER_RAISED = "quantifier_raised"
+    DIRECTION_REVERSED = "direction_reversed"
+    UNKNOWN_ENTITY = "unknown_entity"
+    ALTERED_QUOTE = "altered_quote"
+    UNKNOWN_CITATION = "unknown_citation"
+    MISSING_CITATION = "missing_citation"
+    MEASURE_MISMATCH = "measure_mismatch"
+    INVALID_SHAPE = "invalid_shape"
+
+
+FAILURE_OF: Mapping[Check, FailureCode] = {
+    Check.CONTAINMENT: FailureCode.UNSUPPORTED,
+    Check.NUMBER: FailureCode.UNBOUND_NUMBER,
+    Check.NEGATION: FailureCode.NEGATION_MISMATCH,
+    Check.QUANTIFIER: FailureCode.QUANTIFIER_RAISED,
+    Check.DIRECTION: FailureCode.DIRECTION_REVERSED,
+    Check.ENTITY: FailureCode.UNKNOWN_ENTITY,
+    Check.QUOTATION: FailureCode.ALTERED_QUOTE,
+    Check.CITATION: FailureCode.UNKNOWN_CITATION,
+    Check.EXACT_SPAN: FailureCode.ALTERED_QUOTE,
+    Check.MEASURE: FailureCode.MEASURE_MISMATCH,
+    Check.SHAPE: FailureCode.INVALID_SHAPE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckVerdict:
+    """The result of one check; `detail` is a sentence for people when it doesn't agree."""
+
+    check: Check
+    agrees: bool
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """A span of one of the evidence texts, which are counted from 0."""
+
+    evidence: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the checker thinks of one claim against some text.
+
+    `support` is in [0, 1] and reaches the floor exactly when `supported`. `span` is the best
+    supporting span, also of a claim that failed, unless no word of it was found.
+    """
+
+    supported: bool
+    support: float
+    reason: str | None
+    code: FailureCode | None
+    span: EvidenceSpan | None
+    checks: tuple[CheckVerdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingRules:
+    """The floors of the gates.
+
+    `min_removal_effect` is the loss of support that makes a citation count which can't support its
+    claim alone.
+    """
+
+    min_support: float = 0.6
+    min_groundedness: float = 0.7
+    min_evidence_relevance: float = 0.25
+    min_removal_effect: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureResult:
+    """What re-running the query of a measure gave."""
+
+    value: float
+    people: int | None = None
+    accounts: int | None = None
+    denominator: int | None = None
+    components: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class CitationVerdict:
+    """Whether one cited span supports its claim; `number` is its place in the claim's citations, from 0."""
+
+    number: int
+    evidence_id: str
+    is_known: bool
+    supports: bool
+    support: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SupportingSpan:
+    """The best supporting span of a claim, by the citation id of its evidence."""
+
+    citation: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """What was found about one claim of a draft."""
+
+    id: int
+    supported: bool
+    support: float
+    span: SupportingSpan | None
+    reason: str | None
+    code: FailureCode | None = None
+    citations: tuple[CitationVerdict, ...] = ()
+    checks: tuple[CheckVerdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """What was found about a draft.
+
+    `groundedness` is the share of drafted claims that are supported; `citation_precision` the share of
+    cited spans that support their claim; both are 0 for a draft without claims or citations, except
+    that a draft of measures alone cites nothing wrongly and has precision 1.
+    """
+
+    groundedness: float
+    citation_precision: float
+    accepted: bool
+    failure_reason: str | None
+    claims: tuple[ClaimVerdict, ...] = ()
+    unknown_citations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedCitation:
+    """A known citation that was taken off a claim, because it doesn't support it."""
+
+    claim_id: int
+    evidence_id: str
+    support: float
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedClaim:
+    """A claim that was taken out of a draft, and why."""
+
+    claim_id: int
+    code: FailureCode | None
+    reason: str | None

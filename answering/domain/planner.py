@@ -1,0 +1,337 @@
+"""Plan how to answer a question: its intent, the tools to call, its facets, the filters it implies.
+
+Deterministic: equal questions, vocabularies and dates give equal plans.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any, Final
+
+from answering.domain.outcome import NOTHING
+from answering.domain.periods import Interval, Period, find_interval, find_period
+from feedback.domain.text import Token, TokenKind, content_tokens, fold
+
+BREADTH: Final = 8
+
+
+class Intent(StrEnum):
+    """What kind of answer a question asks for."""
+
+    WHY = "why"
+    WHAT = "what"
+    HOW_MANY = "how_many"
+    TREND = "trend"
+    COMPARE = "compare"
+    WHO = "who"
+    ACCOUNT_CONTEXT = "account_context"
+
+
+class Tool(StrEnum):
+    """The tools of the catalogue."""
+
+    SEARCH = "search_feedback"
+    AGGREGATE = "aggregate_by_theme"
+    TREND = "trend_over_time"
+    ACCOUNT = "get_account_context"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the corpus declares: the values that a question may name."""
+
+    sources: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call in the plan; the caller's filters and the inferred ones are added when it is made."""
+
+    tool: Tool
+    arguments: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One of the things that the question asks about, and its terms."""
+
+    text: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InferredFilters:
+    """What a question's own words narrow; unlike the caller's filters these may be relaxed."""
+
+    period: Period | None = None
+    accounts: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the question narrows nothing."""
+        return not (self.period or self.accounts or self.sources or self.themes)
+
+    def as_filters(self) -> dict[str, Any]:
+        """Return them in the shape of a FilterSet, without the keys that say nothing."""
+        filters: dict[str, Any] = {}
+        for key, values in (("source", self.sources), ("account", self.accounts), ("theme", self.themes)):
+            if values:
+                filters[key] = list(values)
+        if self.period and self.period.start:
+            filters["occurred_from"] = self.period.start.isoformat()
+        if self.period and self.period.end:
+            filters["occurred_to"] = self.period.end.isoformat()
+        return filters
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a question will be answered.
+
+    `topic` is the question without the words that became filters: what to search for.
+    """
+
+    question: str
+    intent: Intent
+    tools: tuple[ToolCall, ...]
+    facets: tuple[Facet, ...]
+    inferred: InferredFilters
+    interval: Interval
+    topic: str
+    language: str = "en"
+
+
+_INTENTS: Final = (
+    (
+        Intent.COMPARE,
+        r"\b(?:compar\w+|versus|vs\.?|differ\w*|(?:better|worse|more|less|fewer|higher|lower)\b.{1,60}\bthan|"
+        r"vergleich\w*|unterschied\w*|gegenüber|diferenci\w+|frente\s+a|comparé\w*|par\s+rapport)\b",
+    ),
+    (
+        Intent.TREND,
+        r"\b(?:trend\w*|over\s+time|(?:getting|become|becoming|got|gotten)\s+(?:better|worse|more|less|faster|slower)|"
+        r"(?:getting|becoming)\s+\w+\s+again|how\s+(?:did|has|have|do|does)\b.{1,80}\b(?:develop|evolve)(?:ed|s)?\b|"
+        r"(?:ris|fall|increas|decreas|declin|grow|improv|worsen|chang)(?:e|es|ed|ing)\b|develop(?:ed|ing)\s+since|"
+        r"(?:month|week|year|day|quarter)\s+(?:by|on|over|after)\s+(?:month|week|year|day|quarter)|per\s+(?:day|week|month|quarter|year)|"
+        r"entwickel\w*|entwicklung|verlauf|im\s+laufe|tendencia\w*|evoluci\w+|evolucion\w+|évolution|évolué)\b",
+    ),
+    (
+        Intent.HOW_MANY,
+        r"\b(?:how\s+(?:many|often|frequent\w*|common)|number\s+of|count|what\s+(?:share|percentage|percent|proportion|fraction)|"
+        r"wie\s*viele?|wie\s+oft|wie\s+häufig|anzahl|cuánt[oa]s|cuantas|cuantos|número\s+de|combien)\b",
+    ),
+    (
+        Intent.WHO,
+        r"^\W*(?:who|whose|which\s+(?:customers?|accounts?|clients?|patients?|users?|companies|people|teams?|trusts?)|"
+        r"wer|welche\s+(?:kunden|konten)|qui[eé]n(?:es)?|qué\s+clientes|qui|quels\s+clients)\b",
+    ),
+    (
+        Intent.WHY,
+        r"\b(?:why|reasons?\s+(?:for|why|behind)|root\s+causes?|causes?\s+(?:of|for)|what\s+(?:makes?|made|drives?|caus\w+|leads?\s+to)|"
+        r"warum|wieso|weshalb|grund\s+für|gründe|por\s+qué|motivos?|razones|pourquoi)\b",
+    ),
+)
+_INTENT_PATTERNS: Final = tuple((intent, re.compile(pattern, re.IGNORECASE)) for intent, pattern in _INTENTS)
+_ABOUT_ACCOUNT: Final = re.compile(
+    r"\b(?:tell\s+me\s+about|brief\s+me|what(?:'s|’s|\s+is)\s+(?:going\s+on|happening|new|up)\s+(?:with|at)|status\s+of|context\s+(?:for|on|of)|"
+    r"overview\s+of|summar(?:y|ise|ize)|account|prepare\s+me|how\s+is\b.{1,40}\bdoing|was\s+ist\s+los\s+bei|qué\s+pasa\s+con)\b",
+    re.IGNORECASE,
+)
+_BROAD: Final = re.compile(
+    r"\b(?:main|most|common|top|biggest|major|key|frequent|typical|themes?|topics?|overall|issues|complaints|problems|pain\s+points|"
+    r"häufigste\w*|wichtigste\w*|probleme|themen|principales|problemas|temas|quejas|principaux|problèmes)\b",
+    re.IGNORECASE,
+)
+# Words that put a question rather than say what it is about.
+_FRAME_WORDS: Final = """
+say says said saying tell tells told talk talks talking think thinks thought feel feels feeling mention mentions mentioned
+describe describes report reports reported comment comments commented feedback opinion opinions view views ask asks asked
+people argument arguments pro pros con cons for against patient patients customer customers user users client clients respondent respondents reviewer reviewers anyone
+main common top biggest major key frequent typical overall reason reasons cause causes number count share percentage percent
+proportion often many much long kind type types theme themes topic topics compare compared comparison versus difference
+differences differ trend trends change changes changed changing develop record records review reviews ticket tickets survey
+surveys time times please show give list find summarise summarize summary happening happen happens happened need needs want
+sagen sagt denken meinen kunden patienten nutzer grund gründe wichtigsten häufigsten rückmeldungen dicen piensan opinan
+clientes pacientes usuarios comentarios opiniones motivos principales disent pensent clients avis raisons
+"""
+_FRAME: Final = frozenset(_FRAME_WORDS.split())
+_SOURCE_WORDS: Final = {
+    "support_ticket": r"(?:support\s+)?tickets?|support\s+requests?|supportanfragen|tíquets",
+    "app_review": r"(?:app(?:\s+store)?\s+|play\s+store\s+)?reviews?|bewertungen|reseñas",
+    "survey": r"surveys?(?:\s+(?:comments?|responses?|answers?))?|umfragen?|encuestas?|sondages?",
+    "complaint": r"(?:formal\s+)?complaints?|beschwerden|quejas|reclamaciones",
+    "social": r"social(?:\s+media)?(?:\s+posts?)?|tweets?|posts?",
+    "call": r"(?:phone\s+|sales\s+)?calls?|call\s+transcripts?|transcripts?|anrufen?|llamadas?",
+    "note": r"notes?|notizen|notas",
+    "filing": r"filings?|10-[kq]s?",
+}
+_IN_SOURCE: Final = (
+    r"\b(?:(?:in|from|among|across|within|of|our|aus|den|unseren|en|de|dans|des|les|las|los|nuestras)\s+"
+    r"(?:(?:the|our|all|any|these|those|recent|new|last|latest)\s+){{0,2}}|how\s+many\s+|wie\s?viele\s+|cuánt[oa]s\s+)(?:{words})\b"
+)
+_SOURCE_PATTERNS: Final = {
+    source: re.compile(_IN_SOURCE.format(words=words), re.IGNORECASE) for source, words in _SOURCE_WORDS.items()
+}
+_QUOTED: Final = re.compile(r"[\"“„«]([^\"“”„«»]{2,80})[\"”“»]")
+_LONGEST_FACET: Final = 3
+_MOST_FACETS: Final = 8
+
+
+def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
+    """Plan the answer to a question.
+
+    `as_of` is the date of the corpus's newest record: "last month" is measured from it.
+    """
+    period, period_span = find_period(question, as_of=as_of)
+    accounts = _named(question, vocabulary.accounts)
+    sources, source_spans = _sources(question, vocabulary.sources)
+    inferred = InferredFilters(period, accounts, sources, _themes(question, vocabulary.themes))
+    confined = [*source_spans, *([period_span] if period_span else [])]
+    facets = _facets(_without(question, confined, mark=","), accounts, vocabulary.language)
+    intent = _intent(question, accounts, facets)
+    interval = find_interval(question, period=period)
+    return Plan(
+        question=question,
+        intent=intent,
+        tools=_tools(intent, question, accounts, interval),
+        facets=facets,
+        inferred=inferred,
+        interval=interval,
+        topic=" ".join(_without(question, confined).split()),
+        language=vocabulary.language,
+    )
+
+
+def facets_of(question: str, *, language: str = "en") -> tuple[Facet, ...]:
+    """List what a question asks about, in order; a question of frame words alone has none."""
+    return _facets(question, (), language)
+
+
+def topic_tokens(question: str, *, language: str = "en") -> list[Token]:
+    """Return the content terms of a question without the words that merely put it; all of them if none is left."""
+    terms = content_tokens(question, language)
+    return [t for t in terms if fold(t.surface) not in _FRAME] or terms
+
+
+def covered_facets(facets: Sequence[Facet], texts: Iterable[str], *, language: str = "en") -> tuple[Facet, ...]:
+    """Return the facets that some text speaks of: at least half of a facet's terms in one text."""
+    held = [{t.stem for t in content_tokens(text, language)} for text in texts]
+    return tuple(f for f in facets if any(2 * len(terms & set(f.terms)) >= len(f.terms) for terms in held))
+
+
+def coverage(facets: Sequence[Facet], texts: Sequence[str], *, language: str = "en") -> float:
+    """Return the share of facets that the texts speak of; a question without facets is covered by any text."""
+    if not facets:
+        return float(bool(texts))
+    return len(covered_facets(facets, texts, language=language)) / len(facets)
+
+
+def loop_score(covered: float) -> int:
+    """Score an answer from 1 to 10 by the share of the question's facets with a verified claim."""
+    return 1 + int(9 * covered + 1e-9)
+
+
+def _intent(question: str, accounts: tuple[str, ...], facets: tuple[Facet, ...]) -> Intent:
+    if accounts and (_ABOUT_ACCOUNT.search(question) or not facets) and len(accounts) == 1:
+        return Intent.ACCOUNT_CONTEXT
+    if len(accounts) > 1:
+        return Intent.COMPARE
+    return next((intent for intent, pattern in _INTENT_PATTERNS if pattern.search(question)), Intent.WHAT)
+
+
+def _tools(intent: Intent, question: str, accounts: tuple[str, ...], interval: Interval) -> tuple[ToolCall, ...]:
+    search = ToolCall(Tool.SEARCH, {"query": question})
+    aggregate = ToolCall(Tool.AGGREGATE, {"query": question, "limit": BREADTH})
+    if intent is Intent.ACCOUNT_CONTEXT:
+        return (ToolCall(Tool.ACCOUNT, {"account": accounts[0]}), search)
+    if intent is Intent.TREND:
+        return (ToolCall(Tool.TREND, {"query": question, "interval": interval.value}), search)
+    if intent is Intent.COMPARE and len(accounts) > 1:
+        sides = [{"query": question, "limit": BREADTH, "filters": {"account": [a]}} for a in accounts[:3]]
+        return (*(ToolCall(Tool.AGGREGATE, side) for side in sides), search)
+    if intent in (Intent.HOW_MANY, Intent.COMPARE) or _BROAD.search(question):
+        return (aggregate, search)
+    return (search,)
+
+
+def _facets(topic: str, accounts: tuple[str, ...], language: str) -> tuple[Facet, ...]:
+    """Group neighbouring content words into phrases; what is quoted is a phrase of its own."""
+    ignored = {fold(word) for name in accounts for word in name.split()}
+    quoted = [m.span(1) for m in _QUOTED.finditer(topic)]
+    runs: list[list[Token]] = []
+    previous: Token | None = None
+    for token in content_tokens(topic, language):
+        if fold(token.surface) in _FRAME or fold(token.surface) in ignored:
+            previous = None
+            continue
+        touches = previous is not None and _touch(topic, previous, token)
+        within = previous is not None and _same_quote(quoted, previous, token)
+        if runs and previous is not None and (within or (touches and len(runs[-1]) < _LONGEST_FACET)):
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+        previous = token
+    found = {tuple(dict.fromkeys(t.stem for t in run)): topic[run[0].start : run[-1].end] for run in reversed(runs)}
+    facets = [Facet(text, terms) for terms, text in reversed(found.items())]
+    return tuple(facets[:_MOST_FACETS])
+
+
+def _touch(text: str, one: Token, other: Token) -> bool:
+    between = text[one.end : other.start]
+    return between.strip("-") in ("", " ") and (one.kind is TokenKind.BIGRAM) == (other.kind is TokenKind.BIGRAM)
+
+
+def _same_quote(quoted: Sequence[tuple[int, int]], one: Token, other: Token) -> bool:
+    return any(start <= one.start and other.end <= end for start, end in quoted)
+
+
+def _named(question: str, values: Iterable[str]) -> tuple[str, ...]:
+    """List the values that a question names as whole words; short ones only as they are written."""
+    lowered = question.casefold()
+    found: list[tuple[int, str]] = []
+    for value in values:
+        loose = len(value) > 4 or any(c.isdigit() for c in value)
+        if len(value) < 2 or value.casefold() not in lowered:
+            continue
+        match = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", question, re.IGNORECASE if loose else 0)
+        if match:
+            found.append((match.start(), value))
+    longest = [v for at, v in sorted(found) if not any(v != w and v.casefold() in w.casefold() for _, w in found)]
+    return tuple(longest)
+
+
+def _sources(question: str, declared: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
+    """Find the sources that a question is confined to ("in reviews"); "complaints about x" confines to none."""
+    found: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for source in declared:
+        pattern = _SOURCE_PATTERNS.get(source)
+        match = pattern.search(question) if pattern else None
+        if match and not (
+            source == "complaint" and re.match(r"\s+(?:about|regarding|on|über|sobre)\b", question[match.end() :])
+        ):
+            found.append(source)
+            spans.append(match.span())
+    return (tuple(found), spans) if len(declared) > 1 else ((), [])
+
+
+def _themes(question: str, declared: Sequence[str]) -> tuple[str, ...]:
+    """Find the themes that a question names as themes: theme "Timeliness of care"."""
+    if not re.search(r"\b(?:theme|topic|category|thema|kategorie|tema|categoría|thème)\b", question, re.IGNORECASE):
+        return ()
+    return _named(question, declared)
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]], *, mark: str = "") -> str:
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {mark} {text[end:]}"
+    return text

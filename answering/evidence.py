@@ -1,0 +1,53 @@
+"""Turn hits into the evidence that a draft may cite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from answering.domain.claims import Evidence
+from answering.domain.render import record_label
+from feedback.domain.retrieval import Hit
+
+
+def label_of(hit: Hit) -> str:
+    """Name a record to a reader: "survey · NEAS · 30 Sep 2021"."""
+    return record_label(
+        source=hit.source,
+        account=hit.account,
+        occurred_at=hit.occurred_at,
+        attribution=hit.attribution,
+        is_dated=hit.has_date,
+    )
+
+
+def evidence_of(hits: Sequence[Hit], *, relevance: float) -> tuple[Evidence, ...]:
+    """Return the hits as evidence C1, C2, … in their order; their share of the relevance follows their score."""
+    best = max((hit.rerank_score for hit in hits), default=0.0)
+    return tuple(
+        Evidence(
+            citation_id=f"C{number}",
+            document_id=hit.doc_id,
+            revision=hit.revision,
+            passage_id=str(hit.passage_id),
+            text=hit.text,
+            start=hit.start,
+            end=hit.end,
+            label=label_of(hit),
+            source=hit.source,
+            account=hit.account,
+            occurred_at=hit.occurred_at,
+            attribution=hit.attribution,
+            page_no=_whole(hit.facets, "page"),
+            page_uid=hit.facets.get("page_uid"),
+            person=hit.person,
+            language=hit.language,
+            relevance=relevance * (hit.rerank_score / best if best > 0 else 0.0),
+        )
+        for number, hit in enumerate(hits, start=1)
+    )
+
+
+def _whole(facets: Mapping[str, Any], name: str) -> int | None:
+    value = facets.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

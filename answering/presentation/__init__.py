@@ -1,0 +1,20 @@
+"""Turn an answer into what its page shows: sentences with their numbers, records with their marks, plain words."""
+
+from answering.presentation.answer import ShownAnswer, shown_answer
+from answering.presentation.records import Card, listed, shown_documents
+from answering.presentation.words import ACCOUNT_FORM, THEME_FORMS, Chip, chips, counted, question_about, trace
+
+__all__ = [
+    "ACCOUNT_FORM",
+    "THEME_FORMS",
+    "Card",
+    "Chip",
+    "ShownAnswer",
+    "chips",
+    "counted",
+    "listed",
+    "question_about",
+    "shown_answer",
+    "shown_documents",
+    "trace",
+]

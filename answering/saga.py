@@ -1,0 +1,352 @@
+"""The answer saga: plan → retrieve → rerank → draft → verify → repair → finalise.
+
+A gate that stops a run turns it into a refusal, and the saga goes straight to its last step; a repair is a
+downgrade, never a rollback. Each step is written to the journal before it can fail.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from answering import facts, measures
+from answering.domain.budget import Budget, BudgetExhausted
+from answering.domain.claims import ClaimKind, Draft, Evidence
+from answering.domain.grounding import Grounding, GroundingRules, ground, repair
+from answering.domain.outcome import Outcome, Refusal, RefusalReason, refuse
+from answering.domain.planner import Plan, Tool, Vocabulary, covered_facets, plan
+from answering.domain.relevance import relevance
+from answering.drafters.extractive import MODEL, DraftLimits, draft
+from answering.evidence import evidence_of
+from answering.loop import search_in_a_loop
+from answering.models import RunStep
+from answering.refusals import with_suggestions
+from answering.tools import ToolResult, get_account_context, search_feedback, trend_over_time
+from core.observability import metrics
+from core.tenant_session import tenant_session
+from feedback.clients.language_detector import detect
+from feedback.domain.bm25 import idf
+from feedback.domain.filters import FilterSet
+from feedback.domain.retrieval import Retrieved
+from feedback.selectors.aggregates import Grouping, count_admitted
+from feedback.selectors.corpora import CorpusState, corpus_state, vocabulary_of
+from feedback.selectors.retrieval import rerank_hits
+
+if TYPE_CHECKING:
+    from answering.domain.facts import Fact
+    from answering.journal import Journal
+    from feedback.models import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked, of which corpus, within which limits."""
+
+    corpus: Corpus
+    question: str
+    filters: FilterSet
+    top_k: int | None
+    rules: GroundingRules
+    limits: DraftLimits
+    loops: bool = False
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the steps have found so far. A refusal ends the work; `finalise` still runs."""
+
+    request: Request
+    budget: Budget
+    now: datetime
+    state: CorpusState = field(default_factory=lambda: CorpusState(0, 0, 0, None, {}))
+    plan: Plan | None = None
+    filters: FilterSet = field(default_factory=FilterSet)
+    admitted: int = 0
+    retrieved: Retrieved | None = None
+    tool_results: list[ToolResult[Any]] = field(default_factory=list)
+    evidence: tuple[Evidence, ...] = ()
+    relevance: float = 0.0
+    facts: tuple[Fact, ...] = ()
+    draft: Draft = field(default_factory=lambda: Draft((), MODEL))
+    grounding: Grounding | None = None
+    refusal: Refusal | None = None
+    is_downgraded: bool = False
+    repairs: list[dict[str, Any]] = field(default_factory=list)
+    queries: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def as_of(self) -> datetime:
+        """Return the moment that "recent" is measured from: the corpus's newest record."""
+        return self.state.as_of or self.now
+
+    @property
+    def idf(self) -> dict[str, float]:
+        """Return the weight of the question's words."""
+        # An exact token bears a mark in the index that the words of a text don't.
+        return {term.lexeme.lstrip("=~"): term.idf for term in self.retrieved.terms} if self.retrieved else {}
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how the run ends, as things stand."""
+        if self.refusal:
+            return Outcome.REFUSED
+        return Outcome.DOWNGRADED if self.is_downgraded else Outcome.ANSWERED
+
+    @property
+    def coverage(self) -> float:
+        """Return the share of the question's facets that a claim of the answer speaks of."""
+        if self.refusal or self.plan is None or not self.draft.claims:
+            return 0.0
+        said = [claim.text for claim in self.draft.claims]
+        if not self.plan.facets:
+            return 1.0
+        return len(covered_facets(self.plan.facets, said, language=self.plan.language)) / len(self.plan.facets)
+
+
+def plan_step(run: Progress) -> dict[str, Any]:
+    """Read the question: what it asks, and the filters that its own words imply."""
+    corpus = run.request.corpus
+    run.state = corpus_state(corpus=corpus)
+    known = Vocabulary(
+        sources=tuple(corpus.sources),
+        accounts=tuple(corpus.accounts),
+        themes=tuple(corpus.themes),
+        # A question is read in its own language: its stop words and stems are not the corpus's.
+        language=detect(run.request.question, hint=corpus.language),
+    )
+    run.plan = plan(run.request.question, vocabulary=known, as_of=run.as_of.date())
+    inferred = FilterSet.from_json(run.plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus))
+    run.filters = run.request.filters.merged_with(inferred)
+    return {
+        "intent": run.plan.intent.value,
+        "facets": [facet.text for facet in run.plan.facets],
+        "tools": [call.tool.value for call in run.plan.tools],
+        "inferred": run.plan.inferred.as_filters(),
+    }
+
+
+def retrieve_step(run: Progress) -> dict[str, Any]:
+    """Call the tools of the plan; refuse when the filters or the search leave nothing to read."""
+    assert run.plan is not None
+    corpus = run.request.corpus
+    run.admitted = count_admitted(corpus=corpus, filters=run.filters)
+    if not run.admitted:
+        run.refusal = refuse(RefusalReason.NO_RECORDS, value=0, floor=1)
+        return {"admitted": 0}
+    turns: list[dict[str, Any]] = []
+    result: ToolResult[Any]
+    for call in run.plan.tools:
+        run.budget = run.budget.charge(at=time.monotonic(), tool=call.tool.value)
+        if call.tool is Tool.SEARCH:
+            result = _search(run, run.plan, turns)
+            run.retrieved = result.value
+        elif call.tool is Tool.TREND:
+            result = trend_over_time(
+                corpus=corpus,
+                query=facts.lead_facet(run.plan),
+                filters=run.filters,
+                interval=Grouping(run.plan.interval.value),
+            )
+        elif call.tool is Tool.ACCOUNT:
+            result = get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
+        else:
+            result = facts.aggregate(corpus=corpus, plan=run.plan, call=call, filters=run.filters)
+        run.tool_results.append(result)
+    detail: dict[str, Any] = {
+        "admitted": run.admitted,
+        "tools": [
+            {"tool": result.tool.value, "ok": result.ok, **({"reason": result.reason} if result.reason else {})}
+            for result in run.tool_results
+        ],
+    }
+    if turns:
+        detail["loop"] = turns
+    if run.retrieved is None:
+        run.refusal = refuse(RefusalReason.RETRIEVAL_DEGRADED)
+    elif not run.retrieved.hits:
+        run.refusal = refuse(RefusalReason.INSUFFICIENT_EVIDENCE, value=0, floor=1)
+    else:
+        detail |= {
+            "hits": len(run.retrieved.hits),
+            "strategy": run.retrieved.strategy,
+            "embedder": run.retrieved.embedder,
+            "lag": run.retrieved.lag,
+            "notes": list(run.retrieved.notes),
+        }
+    return detail
+
+
+def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolResult[Retrieved]:
+    """Search once, or in a loop that adds its turns; the loop counts as one call."""
+    request = run.request
+    if request.loops:
+        result, made = search_in_a_loop(
+            corpus=request.corpus, plan=planned, filters=run.filters, rules=request.rules, limits=request.limits
+        )
+        turns += made
+        return result
+    query = planned.topic or request.question
+    return search_feedback(corpus=request.corpus, query=query, filters=run.filters, top_k=request.top_k)
+
+
+def rerank_step(run: Progress) -> dict[str, Any]:
+    """Order by explainable features, keep the evidence, and ask whether it discusses the question at all (gate 1)."""
+    assert run.plan is not None
+    assert run.retrieved is not None
+    run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
+    read = run.retrieved.hits[: run.request.limits.evidence]
+    run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
+    cosines = [hit.vector_score for hit in run.retrieved.hits]
+    run.relevance = relevance(
+        run.plan.topic or run.request.question,
+        [hit.described_text for hit in run.retrieved.hits],
+        [cosine for cosine in cosines if cosine is not None] if None not in cosines else [],
+        idf=run.idf,
+        rarest=idf(run.state.passages, 0),
+        embedder=run.retrieved.embedder or "none",
+        language=run.plan.language,
+    )
+    run.evidence = evidence_of(read, relevance=run.relevance)
+    if run.relevance < run.request.rules.min_evidence_relevance:
+        run.refusal = refuse(
+            RefusalReason.OFF_TOPIC, value=run.relevance, floor=run.request.rules.min_evidence_relevance
+        )
+    return {"relevance": run.relevance, "evidence": [source.document_id for source in run.evidence]}
+
+
+def draft_step(run: Progress) -> dict[str, Any]:
+    """Compose claims from the evidence, led by what was measured."""
+    assert run.plan is not None
+    run.facts = facts.facts_of(
+        corpus=run.request.corpus,
+        plan=run.plan,
+        filters=run.filters,
+        admitted=run.admitted,
+        results=run.tool_results,
+        evidence=run.retrieved.hits[: run.request.limits.evidence] if run.retrieved else (),
+    )
+    run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=run.idf)
+    run.budget = run.budget.charge(at=time.monotonic(), claims=len(run.draft.claims))
+    return {"model": run.draft.model, "claims": len(run.draft.claims), "facts": len(run.facts)}
+
+
+def verify_step(run: Progress) -> dict[str, Any]:
+    """Check every claim by the verifier of its kind; count every number again (gates 2 and 3)."""
+    counted = {
+        claim.id: measures.run_again(
+            corpus=run.request.corpus, query=claim.measure.query, denominator=claim.measure.denominator
+        )
+        for claim in run.draft.claims
+        if claim.kind is ClaimKind.MEASURE and claim.measure is not None
+    }
+    run.grounding = ground(run.draft, run.evidence, rules=run.request.rules, measure_results=counted)
+    failed = [verdict for verdict in run.grounding.claims if not verdict.supported]
+    metrics.UNSUPPORTED_CLAIMS.inc(len(failed))
+    if not run.grounding.accepted:
+        reason = run.grounding.failure_reason
+        run.refusal = refuse(
+            RefusalReason.UNSUPPORTED,
+            value=run.grounding.groundedness,
+            floor=run.request.rules.min_groundedness,
+            detail=reason,
+        )
+    return {
+        "groundedness": run.grounding.groundedness,
+        "citation_precision": run.grounding.citation_precision,
+        "failed": [{"claim": verdict.id, "reason": verdict.reason} for verdict in failed],
+    }
+
+
+def repair_step(run: Progress) -> dict[str, Any]:
+    """Take out what failed and citations that don't support; that downgrades the answer."""
+    assert run.grounding is not None
+    repaired = repair(run.draft, run.grounding)
+    if not repaired.is_downgrade:
+        return {"dropped": 0}
+    run.budget = run.budget.charge(at=time.monotonic(), repairs=1)
+    run.draft = repaired.draft
+    run.is_downgraded = True
+    metrics.REPAIRS.labels(outcome="repaired").inc()
+    run.repairs = [
+        {"claim": claim.claim_id, "code": claim.code.value if claim.code else None, "reason": claim.reason}
+        for claim in repaired.dropped_claims
+    ] + [
+        {"claim": citation.claim_id, "citation": citation.evidence_id, "support": citation.support}
+        for citation in repaired.dropped_citations
+    ]
+    return {"dropped": len(run.repairs), "repairs": run.repairs}
+
+
+def finalise_step(run: Progress) -> dict[str, Any]:
+    """Make a refusal a plan; what is stored of the run is the service's part of this step."""
+    if run.refusal:
+        run.draft = Draft((), run.draft.model)
+        run.refusal, run.queries = with_suggestions(
+            run.refusal,
+            corpus=run.request.corpus,
+            plan=run.plan,
+            filters=run.filters,
+            retrieved=run.retrieved,
+        )
+    return {"outcome": run.outcome.value}
+
+
+Step = Callable[[Progress], dict[str, Any]]
+STEPS: tuple[tuple[str, Step], ...] = (
+    ("plan", plan_step),
+    ("retrieve", retrieve_step),
+    ("rerank", rerank_step),
+    ("draft", draft_step),
+    ("verify", verify_step),
+    ("repair", repair_step),
+    ("finalise", finalise_step),
+)
+
+
+def run_saga(run: Progress, journal: Journal, store: Callable[[Progress], None]) -> Progress:
+    """Run the steps in order, each in a transaction of its own; `store` keeps the result in the last one.
+
+    Raises: whatever a step raised; the journal then says which step it was, and the run is marked failed.
+    """
+    for name, step in STEPS:
+        if run.refusal and name != "finalise":
+            continue
+        journal.begin(name)
+        try:
+            with tenant_session(run.request.corpus.tenant):
+                try:
+                    if name != "finalise":
+                        # A run that is out of budget still ends properly.
+                        run.budget = run.budget.charge(at=time.monotonic(), steps=1)
+                    detail = step(run)
+                    if name == "finalise":
+                        store(run)
+                except BudgetExhausted as exhausted:
+                    run.refusal = _exhausted(exhausted)
+                    journal.end(_outcome_of(exhausted), {"reason": str(exhausted)})
+                    continue
+        except BaseException as error:
+            journal.end(_outcome_of(error), {"error": type(error).__name__})
+            journal.fail_run()
+            raise
+        journal.end(RunStep.Outcome.OK, detail)
+    journal.flush()
+    return run
+
+
+def _exhausted(exhausted: BudgetExhausted) -> Refusal:
+    return refuse(RefusalReason.BUDGET_EXHAUSTED, value=exhausted.wanted, floor=exhausted.limit, detail=str(exhausted))
+
+
+def _outcome_of(error: BaseException) -> str:
+    """Return how a step ended that raised: out of time, out of budget, or failed."""
+    from django.db.utils import OperationalError
+
+    if isinstance(error, BudgetExhausted):
+        return RunStep.Outcome.TIMED_OUT if error.resource == "wall_seconds" else RunStep.Outcome.EXHAUSTED
+    if isinstance(error, TimeoutError) or (isinstance(error, OperationalError) and "timeout" in str(error)):
+        return RunStep.Outcome.TIMED_OUT
+    return RunStep.Outcome.FAILED

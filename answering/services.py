@@ -1,0 +1,272 @@
+"""Ask a question."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from answering.domain.answer import (
+    DEFAULT_PROJECTIONS,
+    PROJECTIONS,
+    citations_json,
+    claims_json,
+    grounding_json,
+    moment,
+    numbered_claims,
+    outcome_confidence,
+    refusal_json,
+    select,
+    text_json,
+)
+from answering.domain.budget import Budget, BudgetLimits
+from answering.domain.grounding import GroundingRules
+from answering.domain.planner import loop_score
+from answering.drafters.extractive import DraftLimits
+from answering.journal import Journal
+from answering.measures import store_queries
+from answering.models import Run
+from answering.saga import Progress, Request, run_saga
+from core.errors import InvalidInput
+from core.ids import new_id
+from core.observability import metrics
+from core.outbox import record_event
+from core.tenant_session import tenant_session
+from feedback.domain.filters import FilterSet
+from feedback.embedding import embedders_of, stored_name
+from feedback.selectors.corpora import get_corpus, vocabulary_of
+from feedback.selectors.retrieval import checked_query, clamp_top_k
+from feedback.services.partitions import ensure_partitions_of
+
+if TYPE_CHECKING:
+    from feedback.models import Corpus
+    from tenants.caller import Caller
+
+CODE_VERSION = "0.1.0"
+
+
+def ask(
+    *,
+    caller: Caller,
+    question: str,
+    now: datetime,
+    corpus: str = "feedback",
+    filters: Mapping[str, Any] | None = None,
+    top_k: int | None = None,
+    include: Iterable[str] | None = None,
+    session: str | None = None,
+    loops: bool = False,
+) -> dict[str, Any]:
+    """Answer a question with checked, cited claims, or refuse and say why; both are a success.
+
+    `loops` searches again for what the first search left open. `session` names the conversation.
+    Returns `AnswerOut` of the contract with the chosen projections.
+    Raises: InvalidInput for a question, filter, top_k or projection that can't be used; NotFound for an
+    unknown corpus. What a step raises leaves a failed run with its trace behind.
+    """
+    projections = read_projections(include)
+    checked = checked_query(question)
+    clamp_top_k(top_k)
+    with tenant_session(caller.tenant):
+        body = get_corpus(tenant=caller.tenant, slug=corpus)
+        asked = FilterSet.from_json(filters, vocabulary=vocabulary_of(body))
+    request = Request(
+        corpus=body,
+        question=checked,
+        filters=asked,
+        top_k=top_k,
+        rules=_rules(body),
+        limits=DraftLimits(claims=settings.WISDOM.max_claims, evidence=settings.WISDOM.evidence_limit),
+        loops=loops,
+    )
+    ensure_partitions_of("answering_run", now)
+    journal = Journal(tenant=caller.tenant, corpus=body, run_id=new_id(), now=now)
+    journal.open_run(
+        question=checked,
+        actor=caller.label,
+        request={"filters": asked.as_json(), "top_k": top_k, "session": session, "loops": loops},
+    )
+    progress = Progress(request=request, budget=Budget(_limits(), started_at=time.monotonic()), now=now)
+    answer: dict[str, Any] = {}
+
+    def store(run: Progress) -> None:
+        answer.update(_answer(run, caller, journal))
+        _store(run, answer, journal)
+
+    run_saga(progress, journal, store)
+    _count(progress, journal)
+    return select({**answer, "trace": journal.as_json(), "budget": _budget_json(progress.budget)}, projections)
+
+
+def read_projections(include: Iterable[str] | None) -> frozenset[str]:
+    """Return the chosen projections, `grounding` by default. Raises: InvalidInput for an unknown one."""
+    if include is None:
+        return DEFAULT_PROJECTIONS
+    chosen = frozenset(name.strip() for name in include if name.strip())
+    unknown = sorted(chosen - set(PROJECTIONS))
+    if unknown:
+        raise InvalidInput(
+            f"There is no projection {unknown[0]!r}: include any of {', '.join(PROJECTIONS)}.",
+            field="include",
+            detail={"projections": list(PROJECTIONS)},
+        )
+    return chosen
+
+
+def _rules(corpus: Corpus) -> GroundingRules:
+    wisdom = settings.WISDOM
+    return GroundingRules(
+        min_support=float(corpus.thresholds.get("min_support", wisdom.min_support)),
+        min_groundedness=float(corpus.thresholds.get("min_groundedness", wisdom.min_groundedness)),
+        min_evidence_relevance=float(corpus.thresholds.get("min_evidence_relevance", wisdom.min_evidence_relevance)),
+    )
+
+
+def _limits() -> BudgetLimits:
+    wisdom = settings.WISDOM
+    return BudgetLimits(
+        steps=wisdom.agent_max_steps,
+        tokens=wisdom.agent_max_tokens,
+        wall_seconds=wisdom.agent_max_wall_clock_seconds,
+        calls_per_tool=wisdom.agent_max_calls_per_tool,
+        repairs=wisdom.agent_max_repairs,
+        claims=wisdom.max_claims,
+        evidence=wisdom.evidence_limit,
+    )
+
+
+def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
+    numbered = numbered_claims(run.draft.claims)
+    hits = [hit.as_json() for hit in run.retrieved.hits] if run.retrieved else []
+    return {
+        "run_id": str(journal.run_id),
+        "question": run.request.question,
+        "tenant": caller.tenant.slug,
+        "corpus": run.request.corpus.slug,
+        "as_of": moment(run.as_of),
+        "outcome": run.outcome.value,
+        **text_json(run.draft.claims, run.evidence, run.refusal),
+        "model": run.draft.model,
+        "score": loop_score(run.coverage),
+        "confidence": outcome_confidence(run.outcome),
+        "claims": claims_json(numbered, run.grounding),
+        "blocks": _blocks(run),
+        "citations": citations_json(numbered, run.evidence),
+        "refusal": refusal_json(run.refusal) if run.refusal else None,
+        "filters": run.request.filters.as_json(),
+        "inferred_filters": run.plan.inferred.as_filters() if run.plan else {},
+        "matching": {"records": run.admitted, "read": len(run.evidence), "relevance": run.relevance},
+        "grounding": grounding_json(run.grounding, numbered, coverage=run.coverage, repairs=run.repairs),
+        "hits": hits,
+        "rerank": [
+            {"doc_id": hit["doc_id"], "rank": hit["rank"], "score": hit["rerank_score"], "features": hit["features"]}
+            for hit in hits
+        ],
+        "documents": _documents(run),
+    }
+
+
+def _blocks(run: Progress) -> list[dict[str, Any]]:
+    """Name each claim's part: a summary rests on one record, a synthesis on several; measures rest on a query."""
+    return [
+        {"kind": "summary" if len({c.evidence_id for c in claim.citations}) == 1 else "synthesis", "claims": [claim.id]}
+        for claim in run.draft.claims
+    ]
+
+
+def _documents(run: Progress) -> list[dict[str, Any]]:
+    if run.retrieved is None:
+        return []
+    return [
+        {
+            "doc_id": hit.doc_id,
+            "revision": hit.revision,
+            "title": hit.title,
+            "text": hit.text,
+            "source": hit.source,
+            "themes": list(hit.themes),
+            "account": hit.account,
+            "language": hit.language,
+            "occurred_at": moment(hit.occurred_at),
+            "url": hit.url,
+            "facets": dict(hit.facets),
+        }
+        for hit in run.retrieved.hits
+    ]
+
+
+def _store(run: Progress, answer: dict[str, Any], journal: Journal) -> None:
+    corpus = run.request.corpus
+    queries = {claim.measure.query_id: claim.measure.query for claim in run.draft.claims if claim.measure is not None}
+    store_queries(corpus=corpus, queries={**queries, **run.queries}, now=run.now)
+    # The texts of records stay where they are; a run keeps what it said and what it cited.
+    kept = {name: value for name, value in answer.items() if name != "documents"}
+    Run.objects.for_tenant(corpus.tenant).filter(pk=journal.run_id, created_at=run.now).update(
+        status=Run.Status.FINISHED,
+        finished_at=run.now,
+        outcome=run.outcome.value,
+        answer=kept,
+        fingerprint=_fingerprint(run),
+    )
+    record_event(
+        tenant=corpus.tenant,
+        type="run.completed",
+        data={
+            "run_id": str(journal.run_id),
+            "corpus": corpus.slug,
+            "outcome": run.outcome.value,
+            "reason": run.refusal.reason.value if run.refusal else None,
+        },
+        now=run.now,
+    )
+
+
+def _fingerprint(run: Progress) -> dict[str, Any]:
+    """Say what the answer depended on: equal fingerprints and questions give equal answers."""
+    return {
+        "settings": _settings_digest(),
+        "thresholds": dict(run.request.corpus.thresholds),
+        "embedder": run.retrieved.embedder if run.retrieved else None,
+        "embedders": [stored_name(name) for name in embedders_of(run.request.corpus).names],
+        "embedding_lag": run.retrieved.lag if run.retrieved else None,
+        "drafter": run.draft.model,
+        "code": CODE_VERSION,
+        "corpus": {
+            "documents": run.state.documents,
+            "passages": run.state.passages,
+            "terms": run.state.terms,
+            "as_of": moment(run.state.as_of),
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def _settings_digest() -> str:
+    described = settings.WISDOM.describe()
+    kept = {name: value for name, value in described.items() if not name.endswith(("_DIR", "_HOST", "_PORT", "_DSN"))}
+    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:16]
+
+
+def _count(run: Progress, journal: Journal) -> None:
+    metrics.QUESTIONS.labels(outcome=run.outcome.value).inc()
+    if run.refusal:
+        metrics.REFUSALS.labels(reason=run.refusal.reason.value).inc()
+    if run.grounding:
+        metrics.GROUNDEDNESS.observe(run.grounding.groundedness)
+        metrics.CITATION_PRECISION.observe(run.grounding.citation_precision)
+    metrics.AGENT_STEPS.observe(len(journal.entries))
+    metrics.AGENT_TOKENS.observe(run.budget.tokens)
+
+
+def _budget_json(budget: Budget) -> dict[str, Any]:
+    return {
+        "steps": budget.steps,
+        "tokens": budget.tokens,
+        "wall_seconds": round(budget.wall_seconds, 4),
+        "tool_calls": dict(budget.tool_calls),
+    }

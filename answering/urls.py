@@ -1,0 +1,13 @@
+"""Addresses of asking, of answers, and of the records behind a number."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from answering import views
+
+urlpatterns = [
+    path("", views.ask_page, name="ask"),
+    path("answers/<uuid:run_id>", views.answer_page, name="answer"),
+    path("measures/<str:query_id>", views.measure_page, name="measure"),
+]

@@ -1,0 +1,179 @@
+"""The pages on which people ask, read answers, and look behind a number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from answering import presentation
+from answering.measures import get_stored_query, list_records_of, run_again
+from answering.models import Run
+from answering.question_form import FilterFields, address_of, fields_of, fields_sent, read_filters
+from answering.selectors import get_run, list_recent_runs, list_records, list_steps
+from answering.services import ask
+from answering.suggestions import suggested_questions
+from core.clock import utc_now
+from core.errors import InvalidInput, NotFound
+from core.tenant_session import tenant_session
+from feedback.domain.filters import FilterSet
+from feedback.selectors.corpora import corpus_state, get_corpus, list_corpora, vocabulary_of
+from tenants.domain.access import Role, Scope
+from tenants.middleware import caller_of
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from feedback.models import Corpus
+    from tenants.caller import Caller
+
+RECORDS_A_PAGE = 20
+_MOST_ACCOUNTS = 300
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask_page(request: HttpRequest) -> HttpResponse:
+    """Show the question form, filled as the address says; a question that is sent leads to its answer."""
+    caller = _asker(request)
+    sent = request.POST if request.method == "POST" else request.GET
+    error = None
+    try:
+        _refuse_nul(sent)
+        if request.method == "POST":
+            run = ask(
+                caller=caller,
+                question=sent.get("q", ""),
+                corpus=sent.get("corpus", "feedback"),
+                filters=read_filters(sent),
+                now=utc_now(),
+            )
+            return HttpResponseRedirect(resolve_url("answer", run["run_id"]), status=303)
+        fields = _checked_fields(caller, request)
+    except InvalidInput as fault:
+        error, fields = fault, fields_sent(sent)
+    context = {**_asking(caller, sent.get("corpus"), fields), "question": sent.get("q", ""), "error": error}
+    return render(request, "answering/ask.html", context, status=422 if error else 200)
+
+
+@never_cache
+@require_safe
+def answer_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show an answer or a refusal with all that it rests on."""
+    caller = _asker(request)
+    with tenant_session(caller.tenant):
+        run = get_run(tenant=caller.tenant, run_id=run_id)
+        corpus = next((each for each in list_corpora(tenant=caller.tenant) if each.id == run.corpus_id), None)
+        if corpus is None:
+            raise NotFound
+        steps = list_steps(tenant=caller.tenant, run_id=run.id)
+        shown = presentation.shown_documents(run.answer)
+        records = list_records(corpus=corpus, doc_ids=shown)
+    filters = run.request.get("filters", {})
+    context = {
+        **_form_choices(corpus, fields_of(filters)),
+        "run": run,
+        "is_finished": run.status == Run.Status.FINISHED,
+        "has_failed": run.status == Run.Status.FAILED,
+        "steps": presentation.trace(steps),
+        "chips": presentation.chips(filters),
+        "edit_address": address_of(filters, question=run.question, corpus=corpus.slug),
+        "answer": presentation.shown_answer(run.answer, records) if run.answer else None,
+    }
+    return render(request, "answering/answer.html", context)
+
+
+@never_cache
+@require_safe
+def measure_page(request: HttpRequest, query_id: str) -> HttpResponse:
+    """Show what a number counts, counted again, and the records that it counts."""
+    caller = _asker(request)
+    slug = request.GET.get("corpus", "feedback")
+    if "\x00" in query_id + slug:
+        raise NotFound
+    page = _page_number(request)
+    with tenant_session(caller.tenant):
+        corpus = get_corpus(tenant=caller.tenant, slug=slug)
+        query = get_stored_query(corpus=corpus, query_id=query_id)
+        count = run_again(corpus=corpus, query=query, denominator=None if "ids" in query else 0)
+        doc_ids = list_records_of(corpus=corpus, query=query, limit=RECORDS_A_PAGE, offset=(page - 1) * RECORDS_A_PAGE)
+        records = list_records(corpus=corpus, doc_ids=doc_ids)
+    pages = max(1, math.ceil(count.value / RECORDS_A_PAGE))
+    context = {
+        "corpus": corpus,
+        "count": count,
+        "measure": presentation.counted(query),
+        "records": presentation.listed(records),
+        "first": (page - 1) * RECORDS_A_PAGE + 1,
+        "page": page,
+        "pages": pages,
+        "earlier": page - 1 if page > 1 else None,
+        "later": page + 1 if page < pages else None,
+    }
+    return render(request, "answering/measure.html", context)
+
+
+def _asker(request: HttpRequest) -> Caller:
+    caller = caller_of(request)
+    caller.require(role=Role.VIEWER, scope=Scope.ASK)
+    return caller
+
+
+def _refuse_nul(sent: Any) -> None:
+    if any("\x00" in value for _, values in sent.lists() for value in values):
+        raise InvalidInput("The question holds a character that is no text (NUL).", field="question")
+
+
+def _checked_fields(caller: Caller, request: HttpRequest) -> FilterFields:
+    """Return the filters of the address. Raises: InvalidInput for one that the corpus doesn't know."""
+    filters = read_filters(request.GET)
+    if not filters:
+        return FilterFields()
+    with tenant_session(caller.tenant):
+        corpus = get_corpus(tenant=caller.tenant, slug=request.GET.get("corpus", "feedback"))
+    return fields_of(FilterSet.from_json(filters, vocabulary=vocabulary_of(corpus)).as_json())
+
+
+def _asking(caller: Caller, slug: str | None, fields: FilterFields) -> dict[str, Any]:
+    """Return what the ask page shows of a corpus; without one named it is the first.
+
+    Raises: NotFound for an unknown corpus.
+    """
+    with tenant_session(caller.tenant):
+        corpora = list_corpora(tenant=caller.tenant)
+        if not corpora:
+            return {"corpora": [], "corpus": None}
+        if slug:
+            corpus = get_corpus(tenant=caller.tenant, slug=slug.replace("\x00", ""))
+        else:
+            corpus = corpora[0]
+        state = corpus_state(corpus=corpus)
+        return {
+            **_form_choices(corpus, fields),
+            "corpora": corpora,
+            "state": state,
+            "suggestions": suggested_questions(corpus=corpus, state=state, now=utc_now()),
+            "history": list_recent_runs(corpus=corpus),
+        }
+
+
+def _form_choices(corpus: Corpus, fields: FilterFields) -> dict[str, Any]:
+    return {
+        "corpus": corpus,
+        "fields": fields,
+        "sources": [(source, source.replace("_", " ")) for source in sorted(corpus.sources)],
+        "themes": sorted(corpus.themes),
+        "languages": sorted(corpus.languages),
+        "accounts": sorted(corpus.accounts)[:_MOST_ACCOUNTS],
+    }
+
+
+def _page_number(request: HttpRequest) -> int:
+    text = request.GET.get("page", "1")
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) <= 6):
+        raise InvalidInput("page is a whole number from 1.", field="page")
+    return int(text)

@@ -1,0 +1,109 @@
+"""Order candidates by a sum of features that a person can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, TypeVar
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankRules:
+    """How much each feature weighs; weights are shares of their sum.
+
+    The default is the neutral pass: relevance and coverage alone. A source that `source_weights` does not
+    name weighs 1; weights lie in [0, 1].
+
+    Raises: ValueError on a negative weight, no weight at all, or a half-life that is not positive.
+    """
+
+    relevance: float = 0.7
+    coverage: float = 0.3
+    recency: float = 0.0
+    source: float = 0.0
+    half_life_days: float = 180.0
+    source_weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        weights = (self.relevance, self.coverage, self.recency, self.source)
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or sum(weights) <= 0:
+            raise ValueError("feature weights must not be negative, and one must be positive")
+        if not self.half_life_days > 0:
+            raise ValueError("half_life_days must be positive")
+        if not all(0 <= weight <= 1 for weight in self.source_weights.values()):
+            raise ValueError("source weights must lie between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Generic[KeyT]):
+    """What is known of one retrieved record.
+
+    `relevance` and `coverage` (the function below) are in [0, 1]; `occurred_at` None is an undated record,
+    which gets no recency.
+    """
+
+    key: KeyT
+    relevance: float
+    coverage: float = 0.0
+    source: str = ""
+    occurred_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked(Generic[KeyT]):
+    """A candidate's place: `features` are the parts that add up to `score`, in [0, 1]."""
+
+    key: KeyT
+    score: float
+    features: Mapping[str, float]
+
+
+def rerank(
+    candidates: Iterable[Candidate[KeyT]],
+    *,
+    rules: RerankRules,
+    as_of: datetime,
+) -> list[Reranked[KeyT]]:
+    """Order the candidates best first; ties keep the order given.
+
+    Recency halves every half-life back from `as_of`, which is the corpus's newest record and not the
+    clock: the same corpus gives the same order.
+    """
+    total = rules.relevance + rules.coverage + rules.recency + rules.source
+    ranked: list[Reranked[KeyT]] = []
+    for candidate in candidates:
+        features = {
+            "relevance": rules.relevance / total * _clamped(candidate.relevance),
+            "recency": rules.recency / total * recency(candidate.occurred_at, as_of, rules.half_life_days),
+            "source": rules.source / total * rules.source_weights.get(candidate.source, 1.0),
+            "coverage": rules.coverage / total * _clamped(candidate.coverage),
+        }
+        ranked.append(Reranked(candidate.key, min(1.0, math.fsum(features.values())), features))
+    return sorted(ranked, key=lambda reranked: -reranked.score)
+
+
+def coverage(terms: Collection[str], question_idf: Mapping[str, float]) -> float:
+    """Return the idf-weighted share of the question's terms that a record holds, in [0, 1]; 0 for none.
+
+    `question_idf` maps each term of the question to its idf; `terms` are the record's.
+    """
+    total = math.fsum(question_idf.values())
+    if total <= 0:
+        return 0.0
+    return min(1.0, math.fsum(weight for term, weight in question_idf.items() if term in terms) / total)
+
+
+def recency(occurred_at: datetime | None, as_of: datetime, half_life_days: float) -> float:
+    """Return 0.5 ** (age / half-life), in [0, 1]; 1 for what is newer than `as_of`, 0 without a date."""
+    if occurred_at is None:
+        return 0.0
+    age_days = max(0.0, (as_of - occurred_at).total_seconds() / 86_400)
+    return float(0.5 ** (age_days / half_life_days))
+
+
+def _clamped(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -1,0 +1,70 @@
+"""Which embedders serve a corpus, and under which name their vectors are stored."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from feedback.clients.embedders.registry import EmbedderOptions, embedder_names, get_embedder
+
+if TYPE_CHECKING:
+    from feedback.clients.embedders.protocol import Embedder
+    from feedback.models import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderChoice:
+    """`inline` runs while a document is stored; `behind` is better, slower, and follows in the background."""
+
+    inline: str | None
+    behind: str | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return those that are in use, the better one first."""
+        return tuple(name for name in (self.behind, self.inline) if name)
+
+
+# Models too slow to run while somebody waits for an ingest.
+_SLOW = frozenset({"minilm"})
+
+
+def embedders_of(corpus: Corpus) -> EmbedderChoice:
+    """Return the corpus's own choice, else the installation's."""
+    return embedders_named(corpus.options.get("embedder") or settings.WISDOM.embedder)
+
+
+def embedders_named(setting: str) -> EmbedderChoice:
+    """Return the choice that a setting such as "static+minilm" makes."""
+    names = embedder_names(setting)
+    fast = [name for name in names if name not in _SLOW]
+    slow = [name for name in names if name in _SLOW]
+    return EmbedderChoice(inline=fast[0] if fast else None, behind=slow[0] if slow else None)
+
+
+def embedder(name: str) -> Embedder:
+    """Return the process's embedder of that name, with the installation's options."""
+    wisdom = settings.WISDOM
+    if name == "hashed":
+        options = EmbedderOptions(
+            dimensions=wisdom.embedding_dim, seed=wisdom.embedding_seed, ngram_size=wisdom.ngram_size
+        )
+    else:
+        options = EmbedderOptions(threads=min(2, os.cpu_count() or 1))
+    return get_embedder(name, options)
+
+
+@lru_cache(maxsize=512)
+def query_vector(name: str, text: str) -> str:
+    """Return a question's vector as pgvector reads it; the same question is encoded once per process."""
+    vector = embedder(name).encode_query(text)
+    return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"
+
+
+def stored_name(name: str) -> str:
+    """Return what its vectors are filed under: another version of a model makes other vectors."""
+    return f"{name}@{embedder(name).version}"

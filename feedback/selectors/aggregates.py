@@ -1,0 +1,188 @@
+"""Count records, and the people behind them, by what they mention and what they are filed under.
+
+Every count comes with up to five of its records; `list_matching` gives all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django.db import connection
+
+from core.errors import InvalidInput
+from feedback.domain.filters import FilterSet
+from feedback.selectors.corpora import corpus_state
+from feedback.selectors.retrieval import checked_query, question_terms
+
+if TYPE_CHECKING:
+    from feedback.models import Corpus
+
+LISTED = 5
+
+
+class Grouping(StrEnum):
+    """What counts can be broken down by."""
+
+    THEME = "theme"
+    SOURCE = "source"
+    ACCOUNT = "account"
+    YEAR = "year"
+    QUARTER = "quarter"
+    MONTH = "month"
+    WEEK = "week"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which records are counted: those that hold a word of every group, within the filters.
+
+    No groups: every record that the filters admit. A group holds lexemes of the index. `within` narrows
+    to one group of a break-down, such as (THEME, "Pricing") or (MONTH, "2026-03-01").
+    """
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    filters: FilterSet = field(default_factory=FilterSet)
+    within: tuple[Grouping, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Records, and the distinct people and accounts that they name; a record that names nobody adds no person."""
+
+    value: int
+    people: int
+    accounts: int
+    doc_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCount:
+    """The count of one group; groups of a theme may overlap, a total counts a record once."""
+
+    key: str
+    count: Count
+
+
+def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet) -> Selection:
+    """Return the selection of records that hold every word of the text; words that everybody uses don't count."""
+    state = corpus_state(corpus=corpus)
+    terms = question_terms(corpus=corpus, query=checked_query(text), state=state)
+    return Selection(tuple((term.lexeme,) for term in terms), filters)
+
+
+def count_matching(*, corpus: Corpus, selection: Selection) -> Count:
+    """Count the records of a selection."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
+            f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}]"
+            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
+            _arguments(corpus, selection),
+        )
+        value, people, accounts, doc_ids = cursor.fetchone()
+    return Count(value, people, accounts, tuple(doc_ids or ()))
+
+
+def count_admitted(*, corpus: Corpus, filters: FilterSet) -> int:
+    """Return how many records the filters admit: the denominator of what is counted within them."""
+    if filters.is_empty:
+        return corpus_state(corpus=corpus).documents
+    return count_matching(corpus=corpus, selection=Selection(filters=filters)).value
+
+
+def list_matching(*, corpus: Corpus, selection: Selection, limit: int, offset: int = 0) -> list[str]:
+    """Return the ids of the records of a selection, newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT m.external_id FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}"
+            " ORDER BY m.occurred_at DESC, m.external_id LIMIT %s OFFSET %s",
+            [*_arguments(corpus, selection), limit, offset],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+_IN_TIME = frozenset({Grouping.YEAR, Grouping.QUARTER, Grouping.MONTH, Grouping.WEEK, Grouping.DAY})
+_KEYS = {
+    Grouping.THEME: "jsonb_array_elements_text(m.themes)",
+    Grouping.SOURCE: "m.source",
+    Grouping.ACCOUNT: "m.account",
+} | {
+    # An interval is named by its first day, in UTC.
+    by: f"to_char(date_trunc('{by}', m.occurred_at AT TIME ZONE 'UTC'), 'YYYY-MM-DD')"
+    for by in _IN_TIME
+}
+
+
+def group_matching(*, corpus: Corpus, selection: Selection, by: Grouping, limit: int | None = None) -> list[GroupCount]:
+    """Count the records of a selection by group: the largest first, intervals in the order of time.
+
+    An interval without a record is not listed; a record without the grouping's value is in no group.
+    """
+    order = "x.key" if by in _IN_TIME else "count(*) DESC, x.key"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT x.key, count(*), count(DISTINCT x.person), count(DISTINCT x.account),"
+            f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}]"
+            f"  FROM (SELECT {_KEYS[by]} AS key, m.person, m.account, m.external_id, m.occurred_at"
+            f"          FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}) x"
+            f" WHERE x.key IS NOT NULL GROUP BY x.key ORDER BY {order} LIMIT %s",
+            [*_arguments(corpus, selection), limit],
+        )
+        return [GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]))) for row in cursor.fetchall()]
+
+
+def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
+    """Return when the oldest and the newest record of a selection occurred."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT min(m.occurred_at), max(m.occurred_at)"
+            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
+            _arguments(corpus, selection),
+        )
+        first, last = cursor.fetchone()
+    return first, last
+
+
+def grouping(name: str) -> Grouping:
+    """Read the name of a grouping. Raises: InvalidInput."""
+    try:
+        return Grouping(name)
+    except ValueError as error:
+        names = ", ".join(Grouping)
+        raise InvalidInput(f"There is no grouping {name!r}: use one of {names}.", field="by") from error
+
+
+def _condition(selection: Selection) -> str:
+    if selection.within is None:
+        return ""
+    by, _ = selection.within
+    return "WHERE m.themes ? %s" if by is Grouping.THEME else f"WHERE {_KEYS[by]} = %s"
+
+
+def _arguments(corpus: Corpus, selection: Selection) -> list[Any]:
+    arguments: list[Any] = [
+        corpus.id,
+        orjson.dumps(_term_groups(corpus, selection.groups)).decode(),
+        orjson.dumps(selection.filters.as_json()).decode(),
+    ]
+    return arguments if selection.within is None else [*arguments, selection.within[1]]
+
+
+def _term_groups(corpus: Corpus, groups: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Return the term ids of each group; -1 stands for a lexeme that no record holds."""
+    wanted = sorted({lexeme for group in groups for lexeme in group})
+    if not wanted:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT lexeme, term_id FROM feedback_term WHERE tenant_id = %s AND corpus_id = %s AND lexeme = ANY (%s)",
+            [corpus.tenant_id, corpus.id, wanted],
+        )
+        known = dict(cursor.fetchall())
+    return [[known.get(lexeme, -1) for lexeme in group] for group in groups]

@@ -1,0 +1,87 @@
+"""Read one record: its current text, its revisions, and what it is filed under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from core.errors import NotFound
+from feedback.models import Document, DocumentKey, DocumentRevision
+
+if TYPE_CHECKING:
+    from feedback.models import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A text exactly as it was sent."""
+
+    number: int
+    title: str
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it is now, and every text that it has had, the newest first."""
+
+    id: UUID
+    doc_id: str
+    source: str
+    themes: tuple[str, ...]
+    account: str | None
+    author: str | None
+    language: str
+    url: str
+    occurred_at: datetime
+    has_date: bool
+    received_at: datetime
+    attribution: str | None
+    facets: Mapping[str, Any]
+    current: int
+    revisions: tuple[Revision, ...]
+
+    def revision(self, number: int | None = None) -> Revision:
+        """Return a revision, the current one by default. Raises: NotFound."""
+        wanted = self.current if number is None else number
+        for revision in self.revisions:
+            if revision.number == wanted:
+                return revision
+        raise NotFound
+
+
+def get_record(*, corpus: Corpus, doc_id: str) -> Record:
+    """Return a record with its revisions. Raises: NotFound, also for one that is deleted."""
+    key = (
+        DocumentKey.objects.for_tenant(corpus.tenant)
+        .filter(corpus_id=corpus.id, external_id=doc_id, deleted_at__isnull=True)
+        .first()
+    )
+    if key is None:
+        raise NotFound
+    # The date finds the partition: an id alone would be looked up in all of them.
+    document = Document.objects.for_tenant(corpus.tenant).get(pk=key.pk, occurred_at=key.occurred_at)
+    revisions = DocumentRevision.objects.for_tenant(corpus.tenant).filter(document_id=key.pk).order_by("-number")
+    return Record(
+        id=document.id,
+        doc_id=document.external_id,
+        source=document.source,
+        themes=tuple(document.themes),
+        account=document.account,
+        author=document.author,
+        language=document.language,
+        url=document.url,
+        occurred_at=document.occurred_at,
+        has_date=document.has_date,
+        received_at=document.received_at,
+        attribution=document.attribution,
+        facets=document.facets,
+        current=document.revision,
+        revisions=tuple(
+            Revision(revision.number, revision.title, revision.text, revision.created_at) for revision in revisions
+        ),
+    )

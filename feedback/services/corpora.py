@@ -1,0 +1,83 @@
+"""Make corpora."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from core.errors import Conflict, InvalidInput
+from core.tenant_session import tenant_session
+from feedback.models import Corpus, CorpusStatistics
+from tenants.domain.access import SLUG_PATTERN
+
+if TYPE_CHECKING:
+    from tenants.models import Tenant
+
+SOURCES = ("support_ticket", "app_review", "survey", "complaint", "social", "call", "note", "filing")
+DEFAULT_SOURCE = {"feedback": "survey", "notes": "note", "filings": "filing"}
+# Term ids of a corpus are counted from here to at most this many corpora's worth below a billion.
+_TERM_BASES = 900_000_000
+
+
+def create_corpus(
+    *,
+    tenant: Tenant,
+    now: datetime,
+    slug: str = "feedback",
+    name: str = "",
+    kind: str = Corpus.Kind.FEEDBACK,
+    language: str = "en",
+    sources: Iterable[str] = SOURCES,
+) -> Corpus:
+    """Make an empty corpus with its declared sources.
+
+    Raises: InvalidInput for a bad name or kind; Conflict when the tenant has it already.
+    """
+    if not re.fullmatch(SLUG_PATTERN, slug):
+        raise InvalidInput(
+            f"{slug!r} can't be a corpus's name: use 1 to 63 lower-case letters, digits and hyphens.",
+            code="bad_slug",
+            field="corpus",
+        )
+    if kind not in Corpus.Kind.values:
+        raise InvalidInput(f"{kind!r} is no kind of corpus: use one of {', '.join(Corpus.Kind.values)}.", field="kind")
+    default_source = DEFAULT_SOURCE[kind]
+    try:
+        with tenant_session(tenant), transaction.atomic():
+            corpus = Corpus(
+                tenant=tenant,
+                slug=slug,
+                name=name or slug.replace("-", " ").capitalize(),
+                kind=kind,
+                language=language,
+                sources=sorted({*sources, default_source}),
+                default_source=default_source,
+                created_at=now,
+            )
+            corpus.save(force_insert=True)
+            CorpusStatistics(
+                tenant=tenant,
+                corpus=corpus,
+                k1=settings.WISDOM.bm25_k1,
+                b=settings.WISDOM.bm25_b,
+                term_base=zlib.crc32(corpus.id.bytes) % _TERM_BASES,
+            ).save(force_insert=True)
+    except IntegrityError as error:
+        raise Conflict(f"{tenant.slug} has a corpus {slug} already.", code="corpus_exists") from error
+    return corpus
+
+
+def declare_facets(*, corpus: Corpus, facets: list[dict[str, Any]]) -> None:
+    """Say which metadata dimensions the corpus has, each with a name, a type and perhaps its values.
+
+    Records that are stored already keep what they were sent with.
+    """
+    with tenant_session(corpus.tenant):
+        Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(facets=facets)
+    corpus.facets = facets

@@ -1,0 +1,221 @@
+"""Keep terms, their document frequencies and the corpus's statistics exact at every commit.
+
+Every function runs in a session of the tenant, in the transaction of the writer that holds the corpus's
+statistics row: one writer per corpus at a time, so counts need no deltas and writers no retries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from core.errors import NotFound
+from core.ids import new_id
+from feedback.domain.partitions import shard_of
+from feedback.models import TERM_DIMENSIONS
+
+if TYPE_CHECKING:
+    from feedback.models import Corpus
+
+# The mean length may drift this far from the one that is baked into the weights.
+MAX_DRIFT = 0.05
+
+
+@dataclass(slots=True)
+class Statistics:
+    """The locked row of a corpus, as it will be written back."""
+
+    documents: int
+    passages: int
+    total_length: int
+    average_length: float
+    k1: float
+    b: float
+    term_base: int
+    terms: int
+    newest_at: datetime | None
+
+
+def lock_statistics(corpus: Corpus) -> Statistics:
+    """Become the corpus's one writer until the transaction ends.
+
+    Raises: NotFound when the corpus has gone.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT documents, passages, total_length, average_length, k1, b, term_base, terms, newest_at"
+            "  FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s FOR UPDATE",
+            [corpus.tenant_id, corpus.id],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound
+    return Statistics(*row)
+
+
+def save_statistics(corpus: Corpus, statistics: Statistics) -> None:
+    """Write the row back; reweight the corpus when its mean length has drifted too far."""
+    if statistics.passages and statistics.average_length:
+        mean = statistics.total_length / statistics.passages
+        if abs(mean / statistics.average_length - 1) > MAX_DRIFT:
+            statistics.average_length = mean
+            reweight(corpus, statistics)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE feedback_corpusstatistics SET documents = %s, passages = %s, total_length = %s,"
+            " average_length = %s, k1 = %s, b = %s, terms = %s, newest_at = %s WHERE tenant_id = %s AND corpus_id = %s",
+            [
+                statistics.documents,
+                statistics.passages,
+                statistics.total_length,
+                statistics.average_length,
+                statistics.k1,
+                statistics.b,
+                statistics.terms,
+                statistics.newest_at,
+                corpus.tenant_id,
+                corpus.id,
+            ],
+        )
+
+
+def term_ids(corpus: Corpus, lexemes: Iterable[str]) -> dict[str, int]:
+    """Return the ids of the lexemes that the corpus knows."""
+    wanted = sorted(set(lexemes))
+    if not wanted:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT lexeme, term_id FROM feedback_term WHERE tenant_id = %s AND corpus_id = %s AND lexeme = ANY (%s)",
+            [corpus.tenant_id, corpus.id, wanted],
+        )
+        return dict(cursor.fetchall())
+
+
+def ensure_terms(corpus: Corpus, statistics: Statistics, lexemes: Iterable[str]) -> dict[str, int]:
+    """Return the id of every lexeme, giving new ones the next numbers of the corpus."""
+    wanted = set(lexemes)
+    known = term_ids(corpus, wanted)
+    new = sorted(wanted - known.keys())
+    if new:
+        first = statistics.term_base + statistics.terms + 1
+        numbers = list(range(first, first + len(new)))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO feedback_term (id, tenant_id, corpus_id, lexeme, term_id, document_frequency)"
+                " SELECT x.id, %s, %s, x.lexeme, x.term_id, 0"
+                "   FROM unnest(%s::uuid[], %s::text[], %s::integer[]) AS x(id, lexeme, term_id)",
+                [corpus.tenant_id, corpus.id, [new_id() for _ in new], new, numbers],
+            )
+        statistics.terms += len(new)
+        known.update(zip(new, numbers, strict=True))
+    return known
+
+
+def change_frequencies(corpus: Corpus, changes: Mapping[int, int]) -> None:
+    """Add to the number of passages that hold each term."""
+    changes = {term: change for term, change in changes.items() if change}
+    if not changes:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE feedback_term t SET document_frequency = t.document_frequency + x.change"
+            "  FROM unnest(%s::integer[], %s::integer[]) AS x(term_id, change)"
+            " WHERE t.tenant_id = %s AND t.corpus_id = %s AND t.term_id = x.term_id",
+            [list(changes), list(changes.values()), corpus.tenant_id, corpus.id],
+        )
+
+
+def count_terms(rows: Iterable[Sequence[int]]) -> Counter[int]:
+    """Count in how many of the rows each term stands; a row holds a term once."""
+    counted: Counter[int] = Counter()
+    for row in rows:
+        counted.update(row)
+    return counted
+
+
+def weights_literal(terms: Sequence[int], frequencies: Sequence[int], *, length: int, statistics: Statistics) -> str:
+    """Return the BM25 term weights as a `sparsevec` literal: tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))."""
+    norm = statistics.k1 * (1 - statistics.b + statistics.b * length / (statistics.average_length or 1.0))
+    gain = statistics.k1 + 1
+    pairs = ",".join(
+        f"{term}:{frequency * gain / (frequency + norm):.7g}"
+        for term, frequency in zip(terms, frequencies, strict=True)
+    )
+    return f"{{{pairs}}}/{TERM_DIMENSIONS}"
+
+
+def reweight(corpus: Corpus, statistics: Statistics) -> None:
+    """Bake the statistics' mean length, k1 and b into the weights of every passage of the corpus."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE feedback_passage p SET weights = coalesce((SELECT '{' || string_agg("
+            "u.term || ':' || (u.frequency * (%(k1)s + 1) / (u.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(mean)s)))::real,"
+            f" ',' ORDER BY u.term) || '}}/{TERM_DIMENSIONS}'"
+            f" FROM unnest(p.terms, p.frequencies) AS u(term, frequency)), '{{}}/{TERM_DIMENSIONS}')::sparsevec"
+            " WHERE p.tenant_id = %(tenant)s AND p.corpus_id = %(corpus)s",
+            {
+                "k1": statistics.k1,
+                "b": statistics.b,
+                "mean": statistics.average_length or 1.0,
+                "tenant": corpus.tenant_id,
+                "corpus": corpus.id,
+            },
+        )
+
+
+def remove_passages(corpus: Corpus, statistics: Statistics, documents: Sequence[tuple[UUID, datetime]]) -> None:
+    """Take the passages and vectors of documents, given as (id, occurred_at), out of both indexes."""
+    if not documents:
+        return
+    ids = [identity for identity, _ in documents]
+    moments = sorted({moment for _, moment in documents})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            # The moments prune the partitions that are touched.
+            "DELETE FROM feedback_passage WHERE tenant_id = %s AND document_id = ANY (%s)"
+            " AND occurred_at = ANY (%s) RETURNING terms, length",
+            [corpus.tenant_id, ids, moments],
+        )
+        removed = cursor.fetchall()
+        cursor.execute(
+            "WITH gone AS (DELETE FROM feedback_passagevector WHERE tenant_id = %s AND shard = %s"
+            " AND document_id = ANY (%s) RETURNING embedder) SELECT embedder, -count(*) FROM gone GROUP BY embedder",
+            [corpus.tenant_id, shard_of(corpus.tenant_id, settings.WISDOM.tenant_shards), ids],
+        )
+        vectors = dict(cursor.fetchall())
+    count_vectors(corpus, vectors)
+    change_frequencies(corpus, {term: -count for term, count in count_terms(row[0] for row in removed).items()})
+    statistics.passages -= len(removed)
+    statistics.total_length -= sum(row[1] for row in removed)
+
+
+def count_vectors(corpus: Corpus, changes: Mapping[str, int]) -> None:
+    """Add to the number of passages that have a vector, by stored name."""
+    with connection.cursor() as cursor:
+        for stored, change in changes.items():
+            cursor.execute(
+                "UPDATE feedback_corpusstatistics SET vectors ="
+                " vectors || jsonb_build_object(%s::text, coalesce((vectors->>%s)::integer, 0) + %s)"
+                " WHERE tenant_id = %s AND corpus_id = %s",
+                [stored, stored, change, corpus.tenant_id, corpus.id],
+            )
+
+
+def newest_dated(corpus: Corpus) -> datetime | None:
+    """Return the moment of the newest record that has a date of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT max(occurred_at) FROM feedback_document"
+            " WHERE tenant_id = %s AND corpus_id = %s AND has_date AND deleted_at IS NULL",
+            [corpus.tenant_id, corpus.id],
+        )
+        found: datetime | None = cursor.fetchone()[0]
+    return found

@@ -1,0 +1,65 @@
+"""The page of one record."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from core.errors import InvalidInput, NotFound
+from core.tenant_session import tenant_session
+from feedback.domain.facets import facet_text
+from feedback.domain.marked_text import pieces
+from feedback.selectors.corpora import get_corpus
+from feedback.selectors.records import get_record
+from tenants.domain.access import Role, Scope
+from tenants.middleware import caller_of
+
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@never_cache
+@require_safe
+def record_page(request: HttpRequest, doc_id: str) -> HttpResponse:
+    """Show a record as it was sent, in the revision and with the span that the address names."""
+    caller = caller_of(request)
+    caller.require(role=Role.VIEWER, scope=Scope.DOCUMENTS_READ)
+    slug = request.GET.get("corpus", "feedback")
+    if "\x00" in doc_id + slug:
+        raise NotFound
+    with tenant_session(caller.tenant):
+        corpus = get_corpus(tenant=caller.tenant, slug=slug)
+        record = get_record(corpus=corpus, doc_id=doc_id)
+    shown = record.revision(_number(request, "revision"))
+    start, end = _number(request, "start"), _number(request, "end")
+    span = None if start is None or end is None or not start < end <= len(shown.text) else (start, end)
+    context = {
+        "corpus": corpus,
+        "record": record,
+        "shown": shown,
+        "source": record.source.replace("_", " "),
+        "pieces": pieces(shown.text, [span] if span else []),
+        "span": span,
+        "has_lost_span": span is None and (start is not None or end is not None),
+        "facets": [(name, _written(value)) for name, value in record.facets.items()],
+    }
+    return render(request, "feedback/record.html", context)
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name)
+    if text is None:
+        return None
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise InvalidInput(f"{name} is a whole number, not {text[:20]!r}.", field=name)
+    return int(text)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_written(member) for member in value)
+    return facet_text(value) if isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,184 @@
+"""The drafter without a model quotes records exactly, joins what says the same and leaves out what says nothing."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answering.domain.claims import MARKER, ClaimKind, Measure
+from answering.domain.facts import Fact, FactKind, fact_text
+from answering.domain.grounding import MeasureResult, ground
+from answering.domain.planner import Vocabulary, plan
+from answering.drafters.extractive import MODEL, DraftLimits, draft
+from tests.answering.domain.evidence_for_tests import make_evidence
+
+PLAN = plan("How long are patients waiting?", vocabulary=Vocabulary(), as_of=date(2022, 1, 1))
+WAITING = Measure(312, "records", accounts=4, denominator=6169, query={"query": "waiting"}, doc_ids=("doc-1",))
+
+
+def test_records_that_say_the_same_become_one_claim_with_its_count() -> None:
+    evidence = [
+        make_evidence(1, "We were waiting three hours for transport.", person="a"),
+        make_evidence(2, "Waiting three hours for the transport!", account="Leeds", person="b"),
+        make_evidence(3, "Waiting in the corridor without any water."),
+    ]
+
+    joined, other = draft(PLAN, evidence).claims
+
+    assert joined.text == joined.citations[0].quote
+    assert {c.evidence_id for c in joined.citations} == {"C1", "C2"}
+    assert joined.measure is not None
+    assert (joined.measure.value, joined.measure.accounts, joined.measure.people) == (2, 2, 2)
+    assert other.merged_count == 1
+    assert ground(draft(PLAN, evidence), evidence).accepted
+
+
+@pytest.mark.parametrize(
+    "other", ["We were waiting five hours for transport.", "We were not waiting three hours for transport."]
+)
+def test_records_that_differ_in_a_number_or_a_not_stay_apart(other: str) -> None:
+    evidence = [make_evidence(1, "We were waiting three hours for transport."), make_evidence(2, other)]
+
+    assert [c.merged_count for c in draft(PLAN, evidence).claims] == [1, 1]
+
+
+def test_a_record_counts_once_however_often_it_was_found() -> None:
+    text = "We were waiting three hours for transport."
+    evidence = [make_evidence(1, text), make_evidence(2, text, document_id="doc-1")]
+
+    assert [c.merged_count for c in draft(PLAN, evidence).claims] == [1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nothing.",
+        "N/A",
+        "None",
+        "waiting",
+        "Waiting time.",
+        "   ",
+        "",
+        "…",
+        "No comment",
+        "{{C1}} proves the waiting was short",
+    ],
+)
+def test_fragments_boilerplate_and_false_markers_are_not_quoted(text: str) -> None:
+    assert draft(PLAN, [make_evidence(1, text)]).claims == ()
+
+
+def test_a_long_record_gives_its_most_telling_sentence() -> None:
+    filler = "The garden of the hospital has many old trees and a pond. " * 6
+    record = filler + "Patients were waiting four hours in the corridor. " + filler
+
+    (first, *_) = draft(PLAN, [make_evidence(1, record)]).claims
+
+    assert first.text == "Patients were waiting four hours in the corridor."
+    assert record[first.citations[0].start : first.citations[0].end] == first.text
+
+
+def test_a_passage_is_quoted_from_its_own_part_of_the_text() -> None:
+    text = "Waiting was fine in the morning. Waiting was awful after the lunch break."
+    evidence = make_evidence(1, text, start=33, end=len(text))
+
+    (claim,) = draft(PLAN, [evidence]).claims
+
+    assert claim.text == "Waiting was awful after the lunch break."
+
+
+def test_facts_lead() -> None:
+    fact = Fact(FactKind.MENTIONS, "waiting", WAITING)
+    evidence = [make_evidence(1, "We were waiting three hours for transport.")]
+
+    drafted = draft(PLAN, evidence, [fact])
+
+    assert drafted.model == MODEL
+    assert [c.kind for c in drafted.claims] == [ClaimKind.MEASURE, ClaimKind.QUOTE]
+    assert drafted.claims[0].text == "312 of 6,169 records from 4 accounts mention “waiting”."
+    assert ground(drafted, evidence, measure_results={1: MeasureResult(312, accounts=4, denominator=6169)}).accepted
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (Fact(FactKind.THEME, "Staff", Measure(1, "records")), "1 record has the theme “Staff”."),
+        (Fact(FactKind.ACCOUNT, "NEAS", Measure(1200, "records", accounts=1)), "1,200 records are from “NEAS”."),
+        (
+            Fact(
+                FactKind.TREND, "app", Measure(9, "records", components={"first": 3, "last": 9}), "Mar 2021", "Apr 2021"
+            ),
+            "Records that mention “app” rose from 3 to 9 between Mar 2021 and Apr 2021.",
+        ),
+        (
+            Fact(
+                FactKind.TREND, "app", Measure(3, "records", components={"first": 3, "last": 3}), "Mar 2021", "Apr 2021"
+            ),
+            "Records that mention “app” stayed at 3 between Mar 2021 and Apr 2021.",
+        ),
+    ],
+)
+def test_facts_are_worded_by_kind(fact: Fact, text: str) -> None:
+    assert fact_text(fact) == text
+
+
+def test_a_trend_passes_when_its_query_holds_its_dates() -> None:
+    query = {"query": "app", "first": "2021-03-01", "last": "2021-04-01"}
+    measure = Measure(9, "records", query=query, components={"first": 3, "last": 9})
+    drafted = draft(PLAN, [], [Fact(FactKind.TREND, "app", measure, "Mar 2021", "Apr 2021")])
+
+    assert ground(drafted, [], measure_results={1: MeasureResult(9, components={"first": 3, "last": 9})}).accepted
+    assert not ground(drafted, [], measure_results={1: MeasureResult(9, components={"first": 4, "last": 9})}).accepted
+
+
+def test_limits_hold() -> None:
+    evidence = [
+        make_evidence(i, f"Waiting at clinic number{i} for hours with topic{i} and thing{i}.") for i in range(1, 20)
+    ]
+
+    assert len(draft(PLAN, evidence, limits=DraftLimits(claims=3)).claims) == 3
+    assert {c.citations[0].evidence_id for c in draft(PLAN, evidence).claims} <= {f"C{i}" for i in range(1, 9)}
+
+
+def test_a_record_far_from_the_question_is_no_padding() -> None:
+    evidence = [
+        make_evidence(1, "We were waiting three hours for transport.", relevance=0.9),
+        make_evidence(2, "The garden has a lovely pond with fish.", relevance=0.1),
+    ]
+
+    assert [c.citations[0].evidence_id for c in draft(PLAN, evidence).claims] == ["C1"]
+
+
+def test_nothing_gives_a_draft_without_claims() -> None:
+    assert draft(PLAN, []).claims == ()
+
+
+PIECES = st.sampled_from(
+    [
+        "We were waiting three hours.",
+        "waiting",
+        "- item",
+        "\n",
+        "N/A",
+        "😀",
+        "等待时间太长了。",
+        "{{C1}}",
+        "long " * 80,
+        "Staff were kind and helpful to us.",
+        "e\u0301tat",
+    ]
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=8).map(" ".join), max_size=6))
+def test_every_quote_is_an_exact_span_and_passes_its_check(texts: list[str]) -> None:
+    evidence = [make_evidence(i, text) for i, text in enumerate(texts, 1)]
+
+    drafted = draft(PLAN, evidence)
+    grounding = ground(drafted, evidence)
+
+    assert drafted == draft(PLAN, evidence)
+    assert all(v.supported and all(c.supports for c in v.citations) for v in grounding.claims)
+    assert all(len(c.text) <= 300 and not MARKER.search(c.text) for c in drafted.claims)
+    assert [c.id for c in drafted.claims] == list(range(1, len(drafted.claims) + 1))

@@ -1,0 +1,93 @@
+"""The reranked order is the sum of features that are all returned."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedback.domain.rerank import Candidate, RerankRules, coverage, recency, rerank
+
+AS_OF = datetime(2026, 11, 30, tzinfo=UTC)
+unit = st.floats(0, 1)
+candidates = st.lists(
+    st.builds(
+        Candidate,
+        key=st.integers(),
+        relevance=st.floats(-1, 2),
+        coverage=unit,
+        source=st.sampled_from(["survey", "call", ""]),
+        occurred_at=st.none() | st.datetimes(timezones=st.just(UTC)),
+    ),
+    max_size=8,
+)
+rules = st.builds(
+    RerankRules,
+    relevance=st.floats(0.01, 1),
+    coverage=unit,
+    recency=unit,
+    source=unit,
+    source_weights=st.dictionaries(st.sampled_from(["survey", "call"]), unit),
+)
+
+
+@given(candidates, rules)
+def test_features_add_up_to_the_score(found: list[Candidate[int]], given_rules: RerankRules) -> None:
+    ranked = rerank(found, rules=given_rules, as_of=AS_OF)
+
+    assert [entry.score for entry in ranked] == sorted((entry.score for entry in ranked), reverse=True)
+    assert sorted(entry.key for entry in ranked) == sorted(candidate.key for candidate in found)
+    for entry in ranked:
+        assert set(entry.features) == {"relevance", "recency", "source", "coverage"}
+        assert entry.score == pytest.approx(sum(entry.features.values()))
+        assert 0 <= entry.score <= 1
+
+
+def test_neutral_pass_ignores_age_and_source() -> None:
+    old = Candidate("old", 0.5, 0.5, "call", AS_OF - timedelta(days=3000))
+    new = Candidate("new", 0.5, 0.5, "survey", AS_OF)
+
+    ranked = rerank([old, new], rules=RerankRules(), as_of=AS_OF)
+
+    assert [entry.key for entry in ranked] == ["old", "new"]
+    assert ranked[0].features == ranked[1].features
+
+
+def test_preferred_source_comes_first_when_asked_for() -> None:
+    call, survey = Candidate("call", 0.5, source="call"), Candidate("survey", 0.5, source="survey")
+
+    ranked = rerank([call, survey], rules=RerankRules(source=0.2, source_weights={"call": 0.1}), as_of=AS_OF)
+
+    assert [entry.key for entry in ranked] == ["survey", "call"]
+
+
+def test_recency_halves_every_half_life() -> None:
+    assert recency(AS_OF, AS_OF, 30) == 1
+    assert recency(AS_OF - timedelta(days=30), AS_OF, 30) == pytest.approx(0.5)
+    assert recency(AS_OF + timedelta(days=30), AS_OF, 30) == 1
+    assert recency(None, AS_OF, 30) == 0
+
+
+def test_coverage_is_weighted_by_rarity() -> None:
+    question = {"refund": 3.0, "app": 1.0}
+
+    assert coverage({"refund"}, question) == 0.75
+    assert coverage({"app", "other"}, question) == 0.25
+    assert coverage({"refund"}, {}) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"relevance": -1.0},
+        {"relevance": 0.0, "coverage": 0.0},
+        {"recency": float("nan")},
+        {"half_life_days": 0.0},
+        {"source_weights": {"call": 1.5}},
+    ],
+)
+def test_impossible_rules_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"weight|half_life"):
+        RerankRules(**wrong)  # type: ignore[arg-type]  # wrong on purpose
