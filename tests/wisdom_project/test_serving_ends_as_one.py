@@ -156,7 +156,7 @@ def test_a_polite_end_ends_both(served, how):
     served.process.send_signal(how)
 
     assert served.process.wait(LIMIT_SECONDS) == 0
-    assert served.family() == set()
+    wait_for(lambda: not served.family())
     assert "Traceback" not in served.errors.read_text()
 
 
@@ -180,8 +180,8 @@ def test_a_killed_worker_is_started_again(served):
     for pid in before:
         os.kill(pid, signal.SIGKILL)
 
-    wait_for(lambda: len(served.family()) >= 5)
-    assert not served.family() & before
+    # A killed process is listed until the kernel has taken it down, and a new one may have been forked in between.
+    wait_for(lambda: not served.family() & before and len(served.family()) >= 5)
     assert served.get("/health").status_code == 200
 
 
