@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from answering import facts, measures
@@ -304,37 +305,46 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("repair", repair_step),
     ("finalise", finalise_step),
 )
+FIRST, LAST = STEPS[0][0], STEPS[-1][0]
 
 
 def run_saga(run: Progress, journal: Journal, store: Callable[[Progress], None]) -> Progress:
     """Run the steps in order, each in a transaction of its own; `store` keeps the result in the last one.
 
+    The journal holds the first step as begun.
     Raises: whatever a step raised; the journal then says which step it was, and the run is marked failed.
     """
-    for name, step in STEPS:
-        if run.refusal and name != "finalise":
-            continue
-        journal.begin(name)
+    steps = dict(STEPS)
+    following = dict(pairwise(steps))
+    name: str | None = FIRST
+    while name:
+        is_last = name not in following
         try:
-            with tenant_session(run.request.corpus.tenant):
-                try:
-                    if name != "finalise":
-                        # A run that is out of budget still ends properly.
-                        run.budget = run.budget.charge(at=time.monotonic(), steps=1)
-                    detail = step(run)
-                    if name == "finalise":
-                        store(run)
-                except BudgetExhausted as exhausted:
-                    run.refusal = _exhausted(exhausted)
-                    journal.end(_outcome_of(exhausted), {"reason": str(exhausted)})
-                    continue
+            # Only the last commit has to reach the disk before the answer goes out.
+            with tenant_session(run.request.corpus.tenant, durable=is_last):
+                outcome, detail = _work(run, steps[name], is_charged=not is_last)
+                if is_last:
+                    store(run)
+                after = LAST if run.refusal and not is_last else following.get(name)
+                journal.turn(outcome, detail, to=after)
         except BaseException as error:
-            journal.end(_outcome_of(error), {"error": type(error).__name__})
-            journal.fail_run()
+            journal.fail_run(_outcome_of(error), {"error": type(error).__name__})
             raise
-        journal.end(RunStep.Outcome.OK, detail)
-    journal.flush()
+        journal.committed()
+        name = after
     return run
+
+
+def _work(run: Progress, step: Step, *, is_charged: bool) -> tuple[str, dict[str, Any]]:
+    """Do a step; one that finds the budget spent makes the run a refusal. Return its outcome and detail."""
+    try:
+        if is_charged:
+            # A run that is out of budget still ends properly: its last step is free.
+            run.budget = run.budget.charge(at=time.monotonic(), steps=1)
+        return RunStep.Outcome.OK, step(run)
+    except BudgetExhausted as exhausted:
+        run.refusal = _exhausted(exhausted)
+        return _outcome_of(exhausted), {"reason": str(exhausted)}
 
 
 def _exhausted(exhausted: BudgetExhausted) -> Refusal:

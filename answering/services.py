@@ -31,7 +31,7 @@ from answering.drafters.extractive import DraftLimits
 from answering.journal import Journal
 from answering.measures import store_queries
 from answering.models import Run
-from answering.saga import Progress, Request, run_saga
+from answering.saga import FIRST, Progress, Request, run_saga
 from core.errors import InvalidInput
 from core.ids import new_id
 from core.observability import metrics
@@ -72,9 +72,19 @@ def ask(
     projections = read_projections(include)
     checked = checked_query(question)
     clamp_top_k(top_k)
-    with tenant_session(caller.tenant):
+    ensure_partitions_of("answering_run", now)
+    # What the journal says may be lost with the whole machine; the answer is kept before it goes out.
+    with tenant_session(caller.tenant, durable=False):
         body = get_corpus(tenant=caller.tenant, slug=corpus)
         asked = FilterSet.from_json(filters, vocabulary=vocabulary_of(body))
+        journal = Journal(tenant=caller.tenant, corpus=body, run_id=new_id(), now=now)
+        journal.open_run(
+            question=checked,
+            actor=caller.label,
+            request={"filters": asked.as_json(), "top_k": top_k, "session": session, "loops": loops},
+            first=FIRST,
+        )
+    journal.committed()
     request = Request(
         corpus=body,
         question=checked,
@@ -83,13 +93,6 @@ def ask(
         rules=_rules(body),
         limits=DraftLimits(claims=settings.WISDOM.max_claims, evidence=settings.WISDOM.evidence_limit),
         loops=loops,
-    )
-    ensure_partitions_of("answering_run", now)
-    journal = Journal(tenant=caller.tenant, corpus=body, run_id=new_id(), now=now)
-    journal.open_run(
-        question=checked,
-        actor=caller.label,
-        request={"filters": asked.as_json(), "top_k": top_k, "session": session, "loops": loops},
     )
     progress = Progress(request=request, budget=Budget(_limits(), started_at=time.monotonic()), now=now)
     answer: dict[str, Any] = {}

@@ -32,7 +32,8 @@ _COMMAND = sys.argv[1] if Path(sys.argv[0]).name == "manage.py" and len(sys.argv
 SERVES_WEB = _COMMAND in {"serve", "demo"} or Path(sys.argv[0]).name == "daphne"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    # Without its search for admin modules: a command needs none of them, and `urls` asks for it.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

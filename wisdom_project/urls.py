@@ -11,6 +11,8 @@ from feedback.api.rest import DocumentsBatchView, JobView, SearchView
 from wisdom_project import ops
 from wisdom_project.error_mapping import page_not_found, server_error
 
+admin.autodiscover()
+
 rest = [
     path("ask", AskView.as_view(), name="rest-ask"),
     path("documents:batch", DocumentsBatchView.as_view(), name="rest-documents-batch"),

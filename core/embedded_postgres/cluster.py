@@ -45,6 +45,8 @@ wal_compression = on
 jit = off
 random_page_cost = 1.1
 autovacuum_vacuum_insert_scale_factor = 0.05
+# A first load is asked about at once: until it has been counted, its plans are guesses.
+autovacuum_naptime = 10s
 log_min_duration_statement = 2000
 log_line_prefix = '%m [%p] %a '
 log_timezone = 'UTC'

@@ -1,8 +1,9 @@
 """The queries that must use an index behind row-level security.
 
 `&&` on arrays is not leakproof, so a forced policy would switch the GIN index off. These functions belong to
-a role that bypasses policies; the tenant comes from the session's setting, never from an argument, and stands
-as a literal in each statement.
+a role that bypasses policies; the tenant comes from the session's setting, never from an argument. A search
+without filters keeps its plan (planning anew over some twenty-five partitions took longer than the search: decision
+8); one with filters is planned for their values, which leave out partitions.
 """
 
 from django.conf import settings
@@ -61,7 +62,7 @@ END $$;
 
 LEXEMES = """
 CREATE FUNCTION feedback_lexemes(p_config regconfig, p_text text, p_extra text[]) RETURNS TABLE (lexeme text, frequency integer)
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE ROWS 20 SET search_path = public, pg_temp AS $$
   SELECT l, sum(f)::integer FROM (
     SELECT CASE WHEN octet_length(u.lexeme) = length(u.lexeme) THEN u.lexeme ELSE unaccent(u.lexeme) END l, cardinality(u.positions) f
       FROM unnest(to_tsvector(p_config, p_text)) u
@@ -71,26 +72,35 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
 $$;
 """
 
+# A plan for any value is kept, and it takes the index of the terms.
+KEEPS_PLANS = "SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan"
+
 # Exact BM25: every passage that holds any term is scored. A record scores its best passage; ties go by external id.
 LEXICAL = """
 CREATE FUNCTION feedback_search_lexical(p_corpus uuid, p_terms integer[], p_idfs double precision[], p_filters jsonb, p_k integer)
 RETURNS TABLE (document_id uuid, passage_id uuid, occurred_at timestamptz, score double precision)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET jit = off SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp {keeps_plans} AS $$
+#variable_conflict use_column
 DECLARE
   v_tenant uuid := current_setting('app.tenant_id')::uuid;
+  v_filter text := feedback_filter_condition(p_filters);
   v_query sparsevec;
 BEGIN
   IF cardinality(p_terms) IS NULL OR cardinality(p_terms) = 0 THEN RETURN; END IF;
-  SELECT ('{' || string_agg(t || ':' || i, ',' ORDER BY t) || '}/1000000000')::sparsevec INTO v_query FROM unnest(p_terms, p_idfs) q(t, i);
-  RETURN QUERY EXECUTE format(
-    'SELECT x.document_id, x.id, x.occurred_at, x.s FROM ('
-    '  SELECT DISTINCT ON (p.external_id) p.external_id, p.document_id, p.id, p.occurred_at, -(p.weights <#> $1) s'
-    '    FROM feedback_passage p WHERE p.tenant_id = %L AND p.corpus_id = %L AND p.terms && $2%s'
-    '   ORDER BY p.external_id, s DESC, p.ordinal) x'
-    ' ORDER BY x.s DESC, x.external_id LIMIT $3', v_tenant, p_corpus, feedback_filter_condition(p_filters))
-    USING v_query, p_terms, p_k;
+  SELECT ('{{' || string_agg(t || ':' || i, ',' ORDER BY t) || '}}/1000000000')::sparsevec INTO v_query FROM unnest(p_terms, p_idfs) q(t, i);
+  IF v_filter = '' THEN
+    RETURN QUERY {plain};
+  ELSE
+    RETURN QUERY EXECUTE format({filtered}, v_tenant, p_corpus, v_filter) USING v_query, p_terms, p_k;
+  END IF;
 END $$;
 """
+RANKED = """
+      SELECT x.document_id, x.id, x.occurred_at, x.s FROM (
+        SELECT DISTINCT ON (p.external_id) p.external_id, p.document_id, p.id, p.occurred_at, -(p.weights <#> {query}) s
+          FROM feedback_passage p WHERE p.tenant_id = {tenant} AND p.corpus_id = {corpus} AND p.terms && {terms}{filter}
+         ORDER BY p.external_id, s DESC, p.ordinal) x
+       ORDER BY x.s DESC, x.external_id LIMIT {k}"""
 
 # Cosine over unit vectors (negative inner product), exact.
 VECTOR = """
@@ -111,32 +121,62 @@ BEGIN
 END $$;
 """
 
-# The records that a number counts: those that hold a term of every group, within the filters.
+# The records that a number counts: those that hold a term of every group, within the filters. A record may hold one
+# group in one passage and another in the next: candidates by any term, kept when all groups are there.
 MATCHING = """
 CREATE FUNCTION feedback_matching(p_corpus uuid, p_groups jsonb, p_filters jsonb)
-RETURNS TABLE (document_id uuid, external_id text, occurred_at timestamptz, source text, themes jsonb, account text, person text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET jit = off AS $$
+RETURNS TABLE (document_id uuid, external_id text, occurred_at timestamptz, source text, themes text[], account text, person text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp {keeps_plans} AS $$
+#variable_conflict use_column
 DECLARE
   v_tenant uuid := current_setting('app.tenant_id')::uuid;
-  v_held text;
-  v_having text;
   v_filter text := feedback_filter_condition(p_filters);
+  v_groups integer := coalesce(jsonb_array_length(p_groups), 0);
+  v_terms integer[];
+  v_numbers integer[];
 BEGIN
-  IF coalesce(jsonb_array_length(p_groups), 0) = 0 THEN
+  IF v_groups = 0 THEN
     RETURN QUERY EXECUTE format(
-      'SELECT p.document_id, p.external_id, p.occurred_at, p.source, to_jsonb(p.themes), p.account, p.person'
+      'SELECT p.document_id, p.external_id, p.occurred_at, p.source, p.themes, p.account, p.person'
       '  FROM feedback_passage p WHERE p.tenant_id = %L AND p.corpus_id = %L AND p.ordinal = 0%s', v_tenant, p_corpus, v_filter);
     RETURN;
   END IF;
-  -- A record may hold one group in one passage and another in the next: candidates by any term, kept when all groups are there.
-  SELECT string_agg(DISTINCT t, ',') INTO v_held FROM jsonb_array_elements(p_groups) g, jsonb_array_elements_text(g) t;
-  SELECT string_agg(format('bool_or(p.terms && %L::integer[])', ARRAY(SELECT t::integer FROM jsonb_array_elements_text(g) t)), ' AND ')
-    INTO v_having FROM jsonb_array_elements(p_groups) g;
-  IF v_held IS NULL THEN RETURN; END IF;
-  RETURN QUERY EXECUTE format(
-    'SELECT p.document_id, min(p.external_id), min(p.occurred_at), min(p.source), (array_agg(to_jsonb(p.themes) ORDER BY p.ordinal))[1], min(p.account), min(p.person)'
-    '  FROM feedback_passage p WHERE p.tenant_id = %L AND p.corpus_id = %L AND p.terms && %L::integer[]%s'
-    ' GROUP BY p.document_id HAVING %s', v_tenant, p_corpus, '{' || v_held || '}', v_filter, v_having);
+  SELECT array_agg(t::integer), array_agg(g.n) INTO v_terms, v_numbers
+    FROM jsonb_array_elements(p_groups) WITH ORDINALITY g(terms, n), jsonb_array_elements_text(g.terms) t;
+  IF v_terms IS NULL THEN RETURN; END IF;
+  IF v_filter = '' THEN
+    RETURN QUERY {plain};
+  ELSE
+    RETURN QUERY EXECUTE format({filtered}, v_tenant, p_corpus, v_filter) USING v_terms, v_numbers, v_groups;
+  END IF;
+END $$;
+"""
+HOLDING = """
+      SELECT p.document_id, min(p.external_id), min(p.occurred_at), min(p.source), min(p.themes), min(p.account), min(p.person)
+        FROM feedback_passage p JOIN unnest({terms}, {numbers}) q(t, n) ON q.t = ANY (p.terms)
+       WHERE p.tenant_id = {tenant} AND p.corpus_id = {corpus} AND p.terms && {terms}{filter}
+       GROUP BY p.document_id HAVING count(DISTINCT q.n) = {groups}"""
+
+# What hits show. LIMIT holds the planner to a look-up for each, whatever it knows of the tables yet; the moment finds
+# the partition. It runs as its caller, behind the policies.
+PASSAGES = """
+CREATE FUNCTION feedback_passages(p_ids uuid[], p_moments timestamptz[])
+RETURNS TABLE (id uuid, external_id text, revision integer, start integer, "end" integer, source text, themes text[], account text,
+  language text, occurred_at timestamptz, terms integer[], frequencies smallint[], length integer, facets jsonb, title text, text text,
+  author text, has_date boolean, attribution text, url text)
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp {keeps_plans} AS $$
+#variable_conflict use_column
+DECLARE
+  v_tenant uuid := current_setting('app.tenant_id')::uuid;
+BEGIN
+  RETURN QUERY
+    SELECT p.id, p.external_id, p.revision, p.start, p."end", p.source, p.themes, p.account,
+           p.language, p.occurred_at, p.terms, p.frequencies, p.length, p.facets, r.title, r.text,
+           d.author, d.has_date, d.attribution, d.url
+      FROM unnest(p_ids, p_moments) f(id, moment)
+      CROSS JOIN LATERAL (SELECT * FROM feedback_passage WHERE tenant_id = v_tenant AND occurred_at = f.moment AND id = f.id LIMIT 1) p
+      CROSS JOIN LATERAL (SELECT * FROM feedback_documentrevision WHERE tenant_id = v_tenant AND document_id = p.document_id AND number = p.revision LIMIT 1) r
+      CROSS JOIN LATERAL (SELECT * FROM feedback_document WHERE tenant_id = v_tenant AND occurred_at = f.moment AND id = p.document_id LIMIT 1) d;
 END $$;
 """
 
@@ -162,9 +202,28 @@ PUBLIC = {
     "feedback_search_lexical(uuid, integer[], double precision[], jsonb, integer)": True,
     "feedback_search_vector(uuid, integer, text, halfvec, jsonb, integer, uuid[])": True,
     "feedback_matching(uuid, jsonb, jsonb)": True,
+    "feedback_passages(uuid[], timestamptz[])": False,
     "feedback_totals()": True,
     "feedback_vector_totals()": True,
 }
+
+
+def functions():
+    """Return the functions; a statement of each stands in two forms, with names and with places for values."""
+    found = {"tenant": "%L", "corpus": "%L", "filter": "%s"}
+    named = {"tenant": "v_tenant", "corpus": "p_corpus", "filter": "", "terms": "p_terms"}
+    lexical = LEXICAL.format(
+        keeps_plans=KEEPS_PLANS,
+        plain=RANKED.format(**named, query="v_query", k="p_k"),
+        filtered="'" + RANKED.format(**found, query="$1", terms="$2", k="$3") + "'",
+    )
+    matching = MATCHING.format(
+        keeps_plans=KEEPS_PLANS,
+        plain=HOLDING.format(**{**named, "terms": "v_terms"}, numbers="v_numbers", groups="v_groups"),
+        filtered="'" + HOLDING.format(**found, terms="$1", numbers="$2", groups="$3") + "'",
+    )
+    passages = PASSAGES.format(keeps_plans=KEEPS_PLANS)
+    return [FILTER, LEXEMES, lexical, VECTOR, matching, passages, TOTALS % {"shards": settings.WISDOM.tenant_shards}]
 
 
 def forwards(apps, schema_editor):
@@ -175,7 +234,7 @@ def forwards(apps, schema_editor):
         schema_editor.execute(
             f"CREATE TABLE feedback_passagevector_s{shard:03d} PARTITION OF feedback_passagevector FOR VALUES IN ({shard})"
         )
-    for body in (FILTER, LEXEMES, LEXICAL, VECTOR, MATCHING, TOTALS % {"shards": shards}):
+    for body in functions():
         schema_editor.execute(body, params=None)
     role = app_role()
     # A function's new owner must be allowed to make things in the schema, at the moment of the change only.

@@ -71,8 +71,7 @@ class GroupCount:
 
 def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet) -> Selection:
     """Return the selection of records that hold every word of the text; words that everybody uses don't count."""
-    state = corpus_state(corpus=corpus)
-    terms = question_terms(corpus=corpus, query=checked_query(text), state=state)
+    terms = question_terms(corpus=corpus, query=checked_query(text))
     return Selection(tuple((term.lexeme,) for term in terms), filters)
 
 
@@ -109,7 +108,7 @@ def list_matching(*, corpus: Corpus, selection: Selection, limit: int, offset: i
 
 _IN_TIME = frozenset({Grouping.YEAR, Grouping.QUARTER, Grouping.MONTH, Grouping.WEEK, Grouping.DAY})
 _KEYS = {
-    Grouping.THEME: "jsonb_array_elements_text(m.themes)",
+    Grouping.THEME: "unnest(m.themes)",
     Grouping.SOURCE: "m.source",
     Grouping.ACCOUNT: "m.account",
 } | {
@@ -162,7 +161,7 @@ def _condition(selection: Selection) -> str:
     if selection.within is None:
         return ""
     by, _ = selection.within
-    return "WHERE m.themes ? %s" if by is Grouping.THEME else f"WHERE {_KEYS[by]} = %s"
+    return "WHERE %s = ANY (m.themes)" if by is Grouping.THEME else f"WHERE {_KEYS[by]} = %s"
 
 
 def _arguments(corpus: Corpus, selection: Selection) -> list[Any]:

