@@ -1,4 +1,4 @@
-"""Turn hits into the evidence that a draft may cite."""
+"""Turn hits into the evidence that a draft may cite, and measure how far they discuss a question."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answering.domain.claims import Evidence
+from answering.domain.planner import Plan
+from answering.domain.relevance import relevance
 from answering.domain.render import record_label
-from feedback.domain.retrieval import Hit
+from feedback.domain.bm25 import idf
+from feedback.domain.retrieval import Hit, Retrieved
 
 
 def label_of(hit: Hit) -> str:
@@ -18,6 +21,26 @@ def label_of(hit: Hit) -> str:
         occurred_at=hit.occurred_at,
         attribution=hit.attribution,
         is_dated=hit.has_date,
+    )
+
+
+def weights_of(retrieved: Retrieved) -> dict[str, float]:
+    """Return the idf of the searched words."""
+    # An exact token bears a mark in the index that the words of a text don't.
+    return {term.lexeme.lstrip("=~"): term.idf for term in retrieved.terms}
+
+
+def relevance_of(retrieved: Retrieved, *, plan: Plan, passages: int) -> float:
+    """Return how far the hits discuss what the plan asks, from 0 to 1; `passages` is the size of the corpus."""
+    cosines = [hit.vector_score for hit in retrieved.hits]
+    return relevance(
+        plan.topic or plan.question,
+        [hit.described_text for hit in retrieved.hits],
+        [cosine for cosine in cosines if cosine is not None] if None not in cosines else [],
+        idf=weights_of(retrieved),
+        rarest=idf(passages, 0),
+        embedder=retrieved.embedder or "none",
+        language=plan.language,
     )
 
 

@@ -4,39 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from answering.domain.facts import Fact, FactKind
-from answering.domain.planner import Intent, Plan, Tool, ToolCall
+from answering.domain.periods import Interval, whole_intervals
+from answering.domain.planner import Facet, Intent, Plan, Tool, ToolCall
 from answering.measures import measured
 from answering.tools import AccountContext, Breakdown, ToolResult, aggregate_by_theme
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Hit
-from feedback.selectors.aggregates import Grouping, Selection, count_matching, select_mentions
+from feedback.selectors.aggregates import (
+    Grouping,
+    Selection,
+    count_matching,
+    first_and_last,
+    group_matching,
+    select_mentions,
+)
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
 
 MAX_FACTS = 3
 _MAX_FACETS = 2
+# An interval with fewer records than these says nothing of a trend.
+_LEAST_RECORDS = 5
 # The share of the evidence that must mention a facet before it is what the answer is about.
 _ABOUT = 0.4
 
 
-def lead_facet(plan: Plan) -> str:
-    """Return the words that the question is mainly about; none for a question about everything."""
-    return " ".join(facet.text for facet in plan.facets[:_MAX_FACETS])
+def topic_facets(
+    *, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]
+) -> list[tuple[Facet, Selection]]:
+    """Return the facets that the evidence is about, each with the records that mention it.
+
+    A question says more than its topic ("compare the arguments about …"); the records that were found tell
+    which of its words are the topic.
+    """
+    found = []
+    for facet in plan.facets:
+        selection = select_mentions(corpus=corpus, text=facet.text, filters=filters)
+        if selection.groups and _share(evidence, selection) >= _ABOUT:
+            found.append((facet, selection))
+    return found
 
 
-def aggregate(*, corpus: Corpus, plan: Plan, call: ToolCall, filters: FilterSet) -> ToolResult[Breakdown]:
+def topic(*, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]) -> str:
+    """Return the words that are counted for a question; none for a question about everything."""
+    about = [facet for facet, _ in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence)]
+    return " ".join(facet.text for facet in (about or plan.facets)[:_MAX_FACETS])
+
+
+def aggregate(*, corpus: Corpus, query: str, call: ToolCall, filters: FilterSet) -> ToolResult[Breakdown]:
     """Call `aggregate_by_theme` for what the question is about, within the call's own filters."""
     side = call.arguments.get("filters", {}).get("account")
     if side and not filters.ids:
         # One side of a comparison: the account of this side, not all that the question names.
         filters = replace(filters, account=tuple(side))
     limit = int(call.arguments.get("limit", 8))
-    return aggregate_by_theme(corpus=corpus, query=lead_facet(plan), filters=filters, limit=limit)
+    return aggregate_by_theme(corpus=corpus, query=query, filters=filters, limit=limit)
 
 
 def facts_of(
@@ -54,7 +81,7 @@ def facts_of(
         if result.value is None:
             continue
         if result.tool is Tool.TREND:
-            found += _trend(result.value, admitted)
+            found += _trend(corpus, result.value, admitted)
         elif result.tool is Tool.ACCOUNT:
             found += _account(result.value)
         elif result.tool is Tool.AGGREGATE:
@@ -66,16 +93,9 @@ def facts_of(
 
 
 def _mentions(corpus: Corpus, plan: Plan, filters: FilterSet, admitted: int, evidence: Sequence[Hit]) -> list[Fact]:
-    """Count the records that mention a facet of the question, where the evidence is about that facet.
-
-    A question says more than its topic ("compare the arguments about …"); the records that were found tell
-    which of its words are the topic.
-    """
+    """Count the records that mention a facet of the question, where the evidence is about that facet."""
     facts = []
-    for facet in plan.facets:
-        selection = select_mentions(corpus=corpus, text=facet.text, filters=filters)
-        if not selection.groups or _share(evidence, selection) < _ABOUT:
-            continue
+    for facet, selection in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence):
         count = count_matching(corpus=corpus, selection=selection)
         if count.value:
             facts.append(Fact(FactKind.MENTIONS, facet.text, measured(count, selection, denominator=admitted)))
@@ -106,29 +126,51 @@ def _themes(breakdown: Breakdown) -> list[Fact]:
     ]
 
 
-def _trend(breakdown: Breakdown, admitted: int) -> list[Fact]:
-    """Compare the first whole interval with the last one."""
-    points = breakdown.groups
-    if len(points) < 2 or not breakdown.query:
+def _trend(corpus: Corpus, breakdown: Breakdown, admitted: int) -> list[Fact]:
+    """Compare the first and the last whole interval of what the filters admit, and the largest between them.
+
+    Each count stands beside all the records of its interval: fewer complaints of fewer records are no fall.
+    """
+    if not breakdown.query or not breakdown.total.value:
         return []
-    first, last = points[0], points[-1]
-    ends = {
-        name: (
-            point.count,
-            Selection(breakdown.selection.groups, breakdown.selection.filters, (breakdown.by, point.key)),
-        )
-        for name, point in (("first", first), ("last", last))
+    by, mentions = breakdown.by, breakdown.selection
+    everything = Selection(filters=mentions.filters)
+    days = _covered_days(corpus, mentions.filters)
+    whole = whole_intervals(*days, Interval(by.value)) if days else None
+    if whole is None:
+        return []
+    found = {group.key: group.count.value for group in breakdown.groups}
+    records = {
+        group.key: group.count.value
+        for group in group_matching(corpus=corpus, selection=everything, by=by)
+        if whole[0] <= date.fromisoformat(group.key) <= whole[1] and group.count.value >= _LEAST_RECORDS
     }
-    measure = measured(breakdown.total, breakdown.selection, denominator=admitted, ends=ends)
-    return [
-        Fact(
-            FactKind.TREND,
-            breakdown.query,
-            measure,
-            first_label=_interval_label(first.key, breakdown.by),
-            last_label=_interval_label(last.key, breakdown.by),
-        )
-    ]
+    if len(records) < 2:
+        return []
+    keys = {"first": min(records), "last": max(records)}
+    peak = max(sorted(records), key=lambda key: found.get(key, 0))
+    if found.get(peak, 0) > max(found.get(key, 0) for key in keys.values()):
+        keys = {"first": keys["first"], "peak": peak, "last": keys["last"]}
+    parts = {}
+    for name, key in keys.items():
+        parts[name] = found.get(key, 0), replace(mentions, within=(by, key))
+        parts[f"{name}_of"] = records[key], replace(everything, within=(by, key))
+    measure = measured(breakdown.total, mentions, denominator=admitted, parts=parts)
+    labels = {name: _interval_label(date.fromisoformat(key), by) for name, key in keys.items()}
+    return [Fact(FactKind.TREND, breakdown.query, measure, labels)]
+
+
+def _covered_days(corpus: Corpus, filters: FilterSet) -> tuple[date, date] | None:
+    """Return the first and the last day of the filters' period on which there could be records."""
+    anytime = Selection(filters=replace(filters, occurred_from=None, occurred_to=None))
+    oldest, newest = first_and_last(corpus=corpus, selection=anytime)
+    if oldest is None or newest is None:
+        return None
+    if filters.occurred_from:
+        oldest = max(oldest, filters.occurred_from)
+    if filters.occurred_to:
+        newest = min(newest, filters.occurred_to - timedelta(microseconds=1))
+    return oldest.astimezone(UTC).date(), newest.astimezone(UTC).date()
 
 
 def _account(context: AccountContext) -> list[Fact]:
@@ -138,8 +180,7 @@ def _account(context: AccountContext) -> list[Fact]:
     return [Fact(FactKind.ACCOUNT, context.account, measure)]
 
 
-def _interval_label(key: str, by: Grouping) -> str:
-    day = date.fromisoformat(key)
+def _interval_label(day: date, by: Grouping) -> str:
     if by is Grouping.YEAR:
         return str(day.year)
     if by is Grouping.QUARTER:

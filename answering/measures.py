@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from answering.domain.claims import Measure, query_id_of
 from answering.domain.grounding import MeasureResult
+from answering.domain.outcome import NOTHING
 from answering.models import StoredQuery
 from core.errors import NotFound
 from feedback.domain.filters import FilterSet
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from feedback.models import Corpus
 
 
-def specification(selection: Selection, *, ends: tuple[Selection, Selection] | None = None) -> dict[str, Any]:
-    """Return the JSON form of a count; `ends` are the first and the last interval of a trend."""
+def specification(selection: Selection, *, parts: Mapping[str, Selection] = NOTHING) -> dict[str, Any]:
+    """Return the JSON form of a count; `parts` are further counts that its sentence states, by name."""
     stated: dict[str, Any] = {
         "count": "records",
         "mentions": [list(group) for group in selection.groups],
@@ -35,8 +36,8 @@ def specification(selection: Selection, *, ends: tuple[Selection, Selection] | N
     }
     if selection.within:
         stated["within"] = {"by": selection.within[0].value, "key": selection.within[1]}
-    if ends:
-        stated["ends"] = [specification(end) for end in ends]
+    if parts:
+        stated["parts"] = {name: specification(part) for name, part in parts.items()}
     return stated
 
 
@@ -45,10 +46,10 @@ def measured(
     selection: Selection,
     *,
     denominator: int | None,
-    ends: dict[str, tuple[Count, Selection]] | None = None,
+    parts: Mapping[str, tuple[int, Selection]] = NOTHING,
 ) -> Measure:
-    """Bind a count to its query; `ends` has "first" and "last" of a trend."""
-    query = specification(selection, ends=(ends["first"][1], ends["last"][1]) if ends else None)
+    """Bind a count to its query; `parts` are further numbers that its sentence states, each with its own query."""
+    query = specification(selection, parts={name: part for name, (_, part) in parts.items()})
     return Measure(
         value=count.value,
         unit="records",
@@ -58,16 +59,13 @@ def measured(
         query=query,
         query_id=query_id_of(query),
         doc_ids=count.doc_ids,
-        components={name: float(end[0].value) for name, end in (ends or {}).items()},
+        components={name: float(value) for name, (value, _) in parts.items()},
     )
 
 
 def run_again(*, corpus: Corpus, query: Mapping[str, Any], denominator: int | None) -> MeasureResult:
     """Count again what a stored query counts."""
     count = count_of(corpus=corpus, query=query)
-    components = {}
-    for name, end in zip(("first", "last"), query.get("ends", ()), strict=False):
-        components[name] = float(count_matching(corpus=corpus, selection=_selection(corpus, end)).value)
     return MeasureResult(
         value=count.value,
         people=count.people,
@@ -75,7 +73,10 @@ def run_again(*, corpus: Corpus, query: Mapping[str, Any], denominator: int | No
         denominator=None
         if denominator is None
         else count_admitted(corpus=corpus, filters=_selection(corpus, query).filters),
-        components=components,
+        components={
+            name: float(count_matching(corpus=corpus, selection=_selection(corpus, part)).value)
+            for name, part in query.get("parts", {}).items()
+        },
     )
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 from answering.domain.claims import query_id_of
 from answering.domain.outcome import FilterSuggestion, NearestTopic, Refusal, RefusalReason
 from answering.domain.planner import Plan
-from answering.facts import lead_facet
+from answering.evidence import relevance_of
+from answering.facts import topic_facets
 from answering.measures import specification
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Retrieved
-from feedback.selectors.aggregates import Grouping, Selection, count_matching, group_matching, select_mentions
+from feedback.selectors.aggregates import Grouping, Selection, count_matching, group_matching
+from feedback.selectors.corpora import corpus_state, vocabulary_of
+from feedback.selectors.retrieval import rerank_hits, retrieve
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -27,11 +30,14 @@ def with_suggestions(
     *,
     corpus: Corpus,
     plan: Plan | None,
+    asked: FilterSet,
     filters: FilterSet,
     retrieved: Retrieved | None,
+    floor: float,
 ) -> tuple[Refusal, dict[str, dict[str, Any]]]:
     """Add the nearest topics and, where filters stood in the way, those that would admit evidence.
 
+    `asked` are the caller's filters, `filters` those that were used, `floor` is that of the evidence's relevance.
     Every count is of stored records and names its query; the queries are returned by id, to be kept.
     """
     if refusal.reason is RefusalReason.BUDGET_EXHAUSTED or plan is None:
@@ -40,7 +46,7 @@ def with_suggestions(
     planned = replace(
         refusal,
         nearest_topics=_nearest_topics(corpus, filters, retrieved, queries),
-        suggestions=_suggestions(corpus, plan, filters, queries),
+        suggestions=_suggestions(corpus, plan, asked, floor, queries),
     )
     return planned, queries
 
@@ -67,21 +73,30 @@ def _nearest_topics(
 
 
 def _suggestions(
-    corpus: Corpus, plan: Plan, filters: FilterSet, queries: dict[str, dict[str, Any]]
+    corpus: Corpus, plan: Plan, asked: FilterSet, floor: float, queries: dict[str, dict[str, Any]]
 ) -> tuple[FilterSuggestion, ...]:
-    """Drop one filter at a time, then all, and count the records that mention what was asked about."""
-    set_names = [name for name in _NAMES if getattr(filters, name)]
-    about = lead_facet(plan)
-    if not set_names or not about:
-        return ()
-    wider = [replace(filters, **{name: getattr(FilterSet(), name)}) for name in set_names]
-    if len(set_names) > 1:
+    """Drop one of the caller's filters at a time, then all, and keep those with which the question gets past gate 1.
+
+    What the question's own words imply stays: asked again, they would imply it again.
+    """
+    names = [name for name in _NAMES if getattr(asked, name)]
+    wider = [replace(asked, **{name: getattr(FilterSet(), name)}) for name in names]
+    if len(names) > 1:
         wider.append(FilterSet())
+    inferred = FilterSet.from_json(plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus))
+    passages = corpus_state(corpus=corpus).passages
     found = []
     for candidate in dict.fromkeys(wider):
-        selection = select_mentions(corpus=corpus, text=about, filters=candidate)
+        used = candidate.merged_with(inferred)
+        retrieved = rerank_hits(retrieve(corpus=corpus, query=plan.topic or plan.question, filters=used))
+        if not retrieved.hits or relevance_of(retrieved, plan=plan, passages=passages) < floor:
+            continue
+        about = [
+            selection for _, selection in topic_facets(corpus=corpus, plan=plan, filters=used, evidence=retrieved.hits)
+        ]
+        selection = about[0] if about else Selection(filters=used)
         count = count_matching(corpus=corpus, selection=selection)
-        if selection.groups and count.value:
+        if count.value:
             found.append(FilterSuggestion(candidate.as_json(), count.value, count.doc_ids, _kept(selection, queries)))
     return tuple(sorted(found, key=lambda suggestion: -len(suggestion.filters)))
 

@@ -19,9 +19,8 @@ from answering.domain.claims import ClaimKind, Draft, Evidence
 from answering.domain.grounding import Grounding, GroundingRules, ground, repair
 from answering.domain.outcome import Outcome, Refusal, RefusalReason, refuse
 from answering.domain.planner import Plan, Tool, Vocabulary, covered_facets, plan
-from answering.domain.relevance import relevance
 from answering.drafters.extractive import MODEL, DraftLimits, draft
-from answering.evidence import evidence_of
+from answering.evidence import evidence_of, relevance_of, weights_of
 from answering.loop import search_in_a_loop
 from answering.models import RunStep
 from answering.refusals import with_suggestions
@@ -29,7 +28,6 @@ from answering.tools import ToolResult, get_account_context, search_feedback, tr
 from core.observability import metrics
 from core.tenant_session import tenant_session
 from feedback.clients.language_detector import detect
-from feedback.domain.bm25 import idf
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Retrieved
 from feedback.selectors.aggregates import Grouping, count_admitted
@@ -84,12 +82,6 @@ class Progress:
         return self.state.as_of or self.now
 
     @property
-    def idf(self) -> dict[str, float]:
-        """Return the weight of the question's words."""
-        # An exact token bears a mark in the index that the words of a text don't.
-        return {term.lexeme.lstrip("=~"): term.idf for term in self.retrieved.terms} if self.retrieved else {}
-
-    @property
     def outcome(self) -> Outcome:
         """Return how the run ends, as things stand."""
         if self.refusal:
@@ -139,7 +131,8 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
         return {"admitted": 0}
     turns: list[dict[str, Any]] = []
     result: ToolResult[Any]
-    for call in run.plan.tools:
+    # The search goes first: what it finds tells which of the question's words are its topic.
+    for call in sorted(run.plan.tools, key=lambda call: call.tool is not Tool.SEARCH):
         run.budget = run.budget.charge(at=time.monotonic(), tool=call.tool.value)
         if call.tool is Tool.SEARCH:
             result = _search(run, run.plan, turns)
@@ -147,14 +140,14 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
         elif call.tool is Tool.TREND:
             result = trend_over_time(
                 corpus=corpus,
-                query=facts.lead_facet(run.plan),
+                query=_counted(run),
                 filters=run.filters,
                 interval=Grouping(run.plan.interval.value),
             )
         elif call.tool is Tool.ACCOUNT:
             result = get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
         else:
-            result = facts.aggregate(corpus=corpus, plan=run.plan, call=call, filters=run.filters)
+            result = facts.aggregate(corpus=corpus, query=_counted(run), call=call, filters=run.filters)
         run.tool_results.append(result)
     detail: dict[str, Any] = {
         "admitted": run.admitted,
@@ -180,6 +173,13 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
     return detail
 
 
+def _counted(run: Progress) -> str:
+    """Return the words of the question that its numbers are about."""
+    assert run.plan is not None
+    read = run.retrieved.hits[: run.request.limits.evidence] if run.retrieved else ()
+    return facts.topic(corpus=run.request.corpus, plan=run.plan, filters=run.filters, evidence=read)
+
+
 def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolResult[Retrieved]:
     """Search once, or in a loop that adds its turns; the loop counts as one call."""
     request = run.request
@@ -200,16 +200,7 @@ def rerank_step(run: Progress) -> dict[str, Any]:
     run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
     read = run.retrieved.hits[: run.request.limits.evidence]
     run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
-    cosines = [hit.vector_score for hit in run.retrieved.hits]
-    run.relevance = relevance(
-        run.plan.topic or run.request.question,
-        [hit.described_text for hit in run.retrieved.hits],
-        [cosine for cosine in cosines if cosine is not None] if None not in cosines else [],
-        idf=run.idf,
-        rarest=idf(run.state.passages, 0),
-        embedder=run.retrieved.embedder or "none",
-        language=run.plan.language,
-    )
+    run.relevance = relevance_of(run.retrieved, plan=run.plan, passages=run.state.passages)
     run.evidence = evidence_of(read, relevance=run.relevance)
     if run.relevance < run.request.rules.min_evidence_relevance:
         run.refusal = refuse(
@@ -221,15 +212,16 @@ def rerank_step(run: Progress) -> dict[str, Any]:
 def draft_step(run: Progress) -> dict[str, Any]:
     """Compose claims from the evidence, led by what was measured."""
     assert run.plan is not None
+    assert run.retrieved is not None
     run.facts = facts.facts_of(
         corpus=run.request.corpus,
         plan=run.plan,
         filters=run.filters,
         admitted=run.admitted,
         results=run.tool_results,
-        evidence=run.retrieved.hits[: run.request.limits.evidence] if run.retrieved else (),
+        evidence=run.retrieved.hits[: run.request.limits.evidence],
     )
-    run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=run.idf)
+    run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=weights_of(run.retrieved))
     run.budget = run.budget.charge(at=time.monotonic(), claims=len(run.draft.claims))
     return {"model": run.draft.model, "claims": len(run.draft.claims), "facts": len(run.facts)}
 
@@ -289,8 +281,10 @@ def finalise_step(run: Progress) -> dict[str, Any]:
             run.refusal,
             corpus=run.request.corpus,
             plan=run.plan,
+            asked=run.request.filters,
             filters=run.filters,
             retrieved=run.retrieved,
+            floor=run.request.rules.min_evidence_relevance,
         )
     return {"outcome": run.outcome.value}
 

@@ -177,6 +177,8 @@ class Passage(TenantModel):
     language = models.TextField()
     facets: models.JSONField[JsonObject, JsonObject] = models.JSONField(default=dict)
     occurred_at = models.DateTimeField()
+    # Without a date of its own a record stands at its receipt: found there, and left out of counts over time.
+    has_date = models.BooleanField(default=True)
     terms = ArrayField(models.IntegerField())
     frequencies = ArrayField(models.SmallIntegerField())
     length = models.IntegerField()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from answering.domain.claims import Measure
+from answering.domain.outcome import NOTHING
 
 
 class FactKind(StrEnum):
@@ -22,15 +24,15 @@ class FactKind(StrEnum):
 class Fact:
     """A measured number and what it is about.
 
-    `subject` is the term, theme or account. A trend has the components "first" and "last" in its
-    measure and the two labels here; the dates of the labels are in the measure's query.
+    `subject` is the term, theme or account. A trend has the components "first", "last" and, where one between
+    them is larger, "peak" in its measure, each with the records of its interval ("first_of"), and the names of
+    these intervals here; their dates are in the measure's query.
     """
 
     kind: FactKind
     subject: str
     measure: Measure
-    first_label: str = ""
-    last_label: str = ""
+    labels: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
 
 def fact_text(fact: Fact) -> str:
@@ -53,10 +55,17 @@ def fact_text(fact: Fact) -> str:
         return f"{counted} {'have' if agrees else 'has'} the theme “{subject}”."
     if fact.kind is FactKind.ACCOUNT:
         return f"{counted} {'are' if agrees else 'is'} from “{subject}”."
-    first, last = measure.components["first"], measure.components["last"]
-    went = "rose" if last > first else "fell" if last < first else "stayed"
-    change = f"at {last:,.0f}" if last == first else f"from {first:,.0f} to {last:,.0f}"
-    return f"Records that mention “{subject}” {went} {change} between {fact.first_label} and {fact.last_label}."
+    return f"Records that mention “{subject}” {_course(measure.components, fact.labels)}."
+
+
+def _course(numbers: Mapping[str, float], labels: Mapping[str, str]) -> str:
+    """Word how a count went, each with the number of records beside which it stands."""
+    first, last = numbers["first"], numbers["last"]
+    said = {name: f"{numbers[name]:,.0f} of {numbers[f'{name}_of']:,.0f}" for name in labels}
+    ends = f"from {said['first']} in {labels['first']} to {said['last']} in {labels['last']}"
+    if "peak" in labels:
+        return f"went {ends}, with the most, {said['peak']}, in {labels['peak']}"
+    return f"{'rose' if last > first else 'fell' if last < first else 'went'} {ends}"
 
 
 _QUOTES: Final = str.maketrans('“”„"', "‘’‚'")

@@ -117,6 +117,18 @@ def find_interval(question: str, *, period: Period | None) -> Interval:
 _Bounds = tuple[date | None, date | None]
 
 
+def whole_intervals(first: date, last: date, interval: Interval) -> tuple[date, date] | None:
+    """Return the starts of the first and the last interval that lie wholly within two days, both included.
+
+    None when there are fewer than two: part of a month compares with no other.
+    """
+    begin = _begin(first, interval)
+    if begin < first:
+        begin = _shift(begin, interval, 1)
+    end = _shift(_begin(last + timedelta(days=1), interval), interval, -1)
+    return (begin, end) if begin < end else None
+
+
 def _read_between(match: re.Match[str], as_of: date) -> _Bounds | None:
     second = _point(match.group(2), as_of)
     first = _point(match.group(1), as_of, year_of=second[0] if second else None)

@@ -164,6 +164,14 @@ sagen sagt denken meinen kunden patienten nutzer grund gründe wichtigsten häuf
 clientes pacientes usuarios comentarios opiniones motivos principales disent pensent clients avis raisons
 """
 _FRAME: Final = frozenset(_FRAME_WORDS.split())
+# How something goes, which a trend measures, is not what goes.
+_COURSE: Final = frozenset(
+    "get gets getting got gotten become becomes becoming became worse better more less faster slower rise rises rising rose fall"
+    " falls falling fell increase increases increasing increased decrease decreases decreasing decreased decline declines"
+    " declining declined grow grows growing grew improve improves improving improved worsen worsens worsening worsened"
+    " develops developed developing evolve evolves evolved month months monthly week weeks weekly quarter quarters quarterly"
+    " year years yearly day days daily".split()
+)
 _SOURCE_WORDS: Final = {
     "support_ticket": r"(?:support\s+)?tickets?|support\s+requests?|supportanfragen|tíquets",
     "app_review": r"(?:app(?:\s+store)?\s+|play\s+store\s+)?reviews?|bewertungen|reseñas",
@@ -196,8 +204,11 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
     sources, source_spans = _sources(question, vocabulary.sources)
     inferred = InferredFilters(period, accounts, sources, _themes(question, vocabulary.themes))
     confined = [*source_spans, *([period_span] if period_span else [])]
-    facets = _facets(_without(question, confined, mark=","), accounts, vocabulary.language)
+    about = _without(question, confined, mark=",")
+    facets = _facets(about, accounts, vocabulary.language)
     intent = _intent(question, accounts, facets)
+    if intent is Intent.TREND:
+        facets = _facets(about, accounts, vocabulary.language, ignored=_COURSE) or facets
     interval = find_interval(question, period=period)
     return Plan(
         question=question,
@@ -263,9 +274,11 @@ def _tools(intent: Intent, question: str, accounts: tuple[str, ...], interval: I
     return (search,)
 
 
-def _facets(topic: str, accounts: tuple[str, ...], language: str) -> tuple[Facet, ...]:
+def _facets(
+    topic: str, accounts: tuple[str, ...], language: str, *, ignored: frozenset[str] = frozenset()
+) -> tuple[Facet, ...]:
     """Group neighbouring content words into phrases; what is quoted is a phrase of its own."""
-    ignored = {fold(word) for name in accounts for word in name.split()}
+    ignored |= {fold(word) for name in accounts for word in name.split()}
     quoted = [m.span(1) for m in _QUOTED.finditer(topic)]
     runs: list[list[Token]] = []
     previous: Token | None = None

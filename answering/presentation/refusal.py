@@ -48,13 +48,12 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Filters that would let evidence in. One that the question's own words set is not offered to be sent again."""
+    """Filters that would let evidence in, as JSON to ask again with."""
 
     text: str
     json: str
     count: int
     query_id: str
-    is_offered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +99,15 @@ def refused(answer: Json) -> Refused | None:
 
 
 def _way(suggestion: Json, answer: Json) -> Way:
-    own, inferred = answer.get("filters", {}), answer.get("inferred_filters", {})
-    wider, narrow = suggestion["filters"], {**inferred, **own}
-    dropped = [name for name in narrow if name not in wider]
-    if not wider and len(narrow) > 1:
+    asked, wider = answer.get("filters", {}), suggestion["filters"]
+    dropped = [name for name in asked if name not in wider]
+    if not wider and len(asked) > 1:
         text = "Without any filter"
     else:
         text = "Without " + " and ".join(_WITHOUT.get(name, f"the {name} filter") for name in dropped)
     return Way(
         text=text,
-        json=json.dumps({name: value for name, value in own.items() if name in wider}, ensure_ascii=False),
+        json=json.dumps(wider, ensure_ascii=False),
         count=suggestion["count"],
         query_id=suggestion["query_id"] or "",
-        # What the question's own words imply would be read from them again.
-        is_offered=all(name in own for name in dropped),
     )

@@ -312,6 +312,7 @@ class Migration(migrations.Migration):
                 ("language", models.TextField()),
                 ("facets", models.JSONField(default=dict)),
                 ("occurred_at", models.DateTimeField()),
+                ("has_date", models.BooleanField(default=True)),
                 (
                     "terms",
                     django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None),

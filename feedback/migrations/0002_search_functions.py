@@ -125,7 +125,7 @@ END $$;
 # group in one passage and another in the next: candidates by any term, kept when all groups are there.
 MATCHING = """
 CREATE FUNCTION feedback_matching(p_corpus uuid, p_groups jsonb, p_filters jsonb)
-RETURNS TABLE (document_id uuid, external_id text, occurred_at timestamptz, source text, themes text[], account text, person text)
+RETURNS TABLE (document_id uuid, external_id text, occurred_at timestamptz, has_date boolean, source text, themes text[], account text, person text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp {keeps_plans} AS $$
 #variable_conflict use_column
 DECLARE
@@ -137,7 +137,7 @@ DECLARE
 BEGIN
   IF v_groups = 0 THEN
     RETURN QUERY EXECUTE format(
-      'SELECT p.document_id, p.external_id, p.occurred_at, p.source, p.themes, p.account, p.person'
+      'SELECT p.document_id, p.external_id, p.occurred_at, p.has_date, p.source, p.themes, p.account, p.person'
       '  FROM feedback_passage p WHERE p.tenant_id = %L AND p.corpus_id = %L AND p.ordinal = 0%s', v_tenant, p_corpus, v_filter);
     RETURN;
   END IF;
@@ -152,7 +152,7 @@ BEGIN
 END $$;
 """
 HOLDING = """
-      SELECT p.document_id, min(p.external_id), min(p.occurred_at), min(p.source), min(p.themes), min(p.account), min(p.person)
+      SELECT p.document_id, min(p.external_id), min(p.occurred_at), bool_and(p.has_date), min(p.source), min(p.themes), min(p.account), min(p.person)
         FROM feedback_passage p JOIN unnest({terms}, {numbers}) q(t, n) ON q.t = ANY (p.terms)
        WHERE p.tenant_id = {tenant} AND p.corpus_id = {corpus} AND p.terms && {terms}{filter}
        GROUP BY p.document_id HAVING count(DISTINCT q.n) = {groups}"""

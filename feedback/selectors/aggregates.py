@@ -113,7 +113,7 @@ _KEYS = {
     Grouping.ACCOUNT: "m.account",
 } | {
     # An interval is named by its first day, in UTC.
-    by: f"to_char(date_trunc('{by}', m.occurred_at AT TIME ZONE 'UTC'), 'YYYY-MM-DD')"
+    by: f"CASE WHEN m.has_date THEN to_char(date_trunc('{by}', m.occurred_at AT TIME ZONE 'UTC'), 'YYYY-MM-DD') END"
     for by in _IN_TIME
 }
 
@@ -121,7 +121,8 @@ _KEYS = {
 def group_matching(*, corpus: Corpus, selection: Selection, by: Grouping, limit: int | None = None) -> list[GroupCount]:
     """Count the records of a selection by group: the largest first, intervals in the order of time.
 
-    An interval without a record is not listed; a record without the grouping's value is in no group.
+    An interval without a record is not listed; a record without the grouping's value is in no group, as one
+    without a date of its own is in no interval.
     """
     order = "x.key" if by in _IN_TIME else "count(*) DESC, x.key"
     with connection.cursor() as cursor:
@@ -137,10 +138,10 @@ def group_matching(*, corpus: Corpus, selection: Selection, by: Grouping, limit:
 
 
 def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
-    """Return when the oldest and the newest record of a selection occurred."""
+    """Return when the oldest and the newest record of a selection occurred; records without a date don't say."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT min(m.occurred_at), max(m.occurred_at)"
+            "SELECT min(m.occurred_at) FILTER (WHERE m.has_date), max(m.occurred_at) FILTER (WHERE m.has_date)"
             f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
             _arguments(corpus, selection),
         )

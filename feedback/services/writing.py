@@ -112,7 +112,7 @@ def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: Docume
         themes=tuple(document.themes),
         account=document.account or "",
         author=document.author or "",
-        occurred_at=document.occurred_at,
+        occurred_at=document.occurred_at if document.has_date else None,
         language=document.language,
         url=document.url,
         record_kind=document.record_kind,
@@ -306,12 +306,12 @@ def _write_passages(
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO feedback_passage (id, tenant_id, corpus_id, document_id, external_id, revision, ordinal, start, "end", source,'
-            " themes, account, person, language, facets, occurred_at, terms, frequencies, length, weights, index_hash)"
+            " themes, account, person, language, facets, occurred_at, has_date, terms, frequencies, length, weights, index_hash)"
             ' SELECT x.id, %s, %s, x.document_id, x.external_id, x.revision, x.ordinal, x.start, x."end", x.source, x.themes, x.account,'
-            " x.person, x.language, x.facets, x.occurred_at, x.terms, x.frequencies, x.length, x.weights::sparsevec, decode(x.index_hash, 'hex')"
+            " x.person, x.language, x.facets, x.occurred_at, x.has_date, x.terms, x.frequencies, x.length, x.weights::sparsevec, decode(x.index_hash, 'hex')"
             "   FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, document_id uuid, external_id text, revision integer, ordinal integer,"
             '     start integer, "end" integer, source text, themes text[], account text, person text, language text, facets jsonb,'
-            "     occurred_at timestamptz, terms integer[], frequencies smallint[], length integer, weights text, index_hash text)",
+            "     occurred_at timestamptz, has_date boolean, terms integer[], frequencies smallint[], length integer, weights text, index_hash text)",
             [corpus.tenant_id, corpus.id, orjson.dumps(rows).decode()],
         )
     lexical.change_frequencies(corpus, lexical.count_terms(row["terms"] for row in rows))
@@ -328,6 +328,7 @@ def _filter_columns(change: Change) -> dict[str, Any]:
         "language": change.language,
         "facets": document.facets,
         "occurred_at": change.occurred_at.isoformat(),
+        "has_date": change.document.occurred_at is not None,
     }
 
 
@@ -339,13 +340,13 @@ def _move_passages(corpus: Corpus, changes: list[Change]) -> None:
     moments = sorted({change.known.occurred_at for change in changes if change.known})
     columns = (
         "jsonb_to_recordset(%s::jsonb) AS x(document_id uuid, source text, themes text[], account text, person text,"
-        " language text, facets jsonb, occurred_at timestamptz)"
+        " language text, facets jsonb, occurred_at timestamptz, has_date boolean)"
     )
     sent = orjson.dumps(rows).decode()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE feedback_passage p SET source = x.source, themes = x.themes, account = x.account, person = x.person,"
-            f" language = x.language, facets = x.facets, occurred_at = x.occurred_at FROM {columns}"
+            f" language = x.language, facets = x.facets, occurred_at = x.occurred_at, has_date = x.has_date FROM {columns}"
             " WHERE p.tenant_id = %s AND p.document_id = x.document_id AND p.occurred_at = ANY (%s)",
             [sent, corpus.tenant_id, moments],
         )

@@ -130,7 +130,8 @@ def test_what_is_no_monthly_partition_is_refused(db, table, month, span):
 
 
 @given(
-    day=st.dates(date(1990, 1, 1), date(2199, 12, 31)),
+    # Not the years round the tests' own moment: other tests have left months of these behind.
+    day=st.dates(date(1990, 1, 1), date(2023, 12, 31)) | st.dates(date(2030, 1, 1), date(2199, 12, 31)),
     span=st.sampled_from([1, 2, 3, 4, 6, 12]),
 )
 def test_python_and_sql_agree_on_bounds_and_names(app_connection_for_all, day, span):

@@ -101,6 +101,8 @@ class Served:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
+                # Whoever runs the tests in the background of a shell has Ctrl-C ignored, and so would this.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
 
     def get(self, path: str) -> httpx2.Response:

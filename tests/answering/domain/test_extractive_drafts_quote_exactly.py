@@ -88,6 +88,16 @@ def test_a_passage_is_quoted_from_its_own_part_of_the_text() -> None:
     assert claim.text == "Waiting was awful after the lunch break."
 
 
+def _trend(**ends: tuple[int, int]) -> Fact:
+    keys = {"first": "2021-03-01", "peak": "2021-04-01", "last": "2021-05-01"}
+    names = {"first": "March 2021", "peak": "April 2021", "last": "May 2021"}
+    components = {name: float(found) for name, (found, _) in ends.items()}
+    components |= {f"{name}_of": float(records) for name, (_, records) in ends.items()}
+    query = {"count": "records", "parts": {name: {"within": {"by": "month", "key": keys[name]}} for name in ends}}
+    measure = Measure(12, "records", query=query, components=components)
+    return Fact(FactKind.TREND, "app", measure, {name: names[name] for name in ends})
+
+
 def test_facts_lead() -> None:
     fact = Fact(FactKind.MENTIONS, "waiting", WAITING)
     evidence = [make_evidence(1, "We were waiting three hours for transport.")]
@@ -106,16 +116,21 @@ def test_facts_lead() -> None:
         (Fact(FactKind.THEME, "Staff", Measure(1, "records")), "1 record has the theme “Staff”."),
         (Fact(FactKind.ACCOUNT, "NEAS", Measure(1200, "records", accounts=1)), "1,200 records are from “NEAS”."),
         (
-            Fact(
-                FactKind.TREND, "app", Measure(9, "records", components={"first": 3, "last": 9}), "Mar 2021", "Apr 2021"
-            ),
-            "Records that mention “app” rose from 3 to 9 between Mar 2021 and Apr 2021.",
+            _trend(first=(3, 40), last=(9, 50)),
+            "Records that mention “app” rose from 3 of 40 in March 2021 to 9 of 50 in May 2021.",
         ),
         (
-            Fact(
-                FactKind.TREND, "app", Measure(3, "records", components={"first": 3, "last": 3}), "Mar 2021", "Apr 2021"
-            ),
-            "Records that mention “app” stayed at 3 between Mar 2021 and Apr 2021.",
+            _trend(first=(9, 40), last=(3, 50)),
+            "Records that mention “app” fell from 9 of 40 in March 2021 to 3 of 50 in May 2021.",
+        ),
+        (
+            _trend(first=(3, 40), last=(3, 50)),
+            "Records that mention “app” went from 3 of 40 in March 2021 to 3 of 50 in May 2021.",
+        ),
+        (
+            _trend(first=(1, 40), last=(0, 50), peak=(1200, 6000)),
+            "Records that mention “app” went from 1 of 40 in March 2021 to 0 of 50 in May 2021,"
+            " with the most, 1,200 of 6,000, in April 2021.",
         ),
     ],
 )
@@ -124,12 +139,14 @@ def test_facts_are_worded_by_kind(fact: Fact, text: str) -> None:
 
 
 def test_a_trend_passes_when_its_query_holds_its_dates() -> None:
-    query = {"query": "app", "first": "2021-03-01", "last": "2021-04-01"}
-    measure = Measure(9, "records", query=query, components={"first": 3, "last": 9})
-    drafted = draft(PLAN, [], [Fact(FactKind.TREND, "app", measure, "Mar 2021", "Apr 2021")])
+    fact = _trend(first=(3, 40), last=(9, 50))
+    drafted = draft(PLAN, [], [fact])
+    numbers = dict(fact.measure.components)
 
-    assert ground(drafted, [], measure_results={1: MeasureResult(9, components={"first": 3, "last": 9})}).accepted
-    assert not ground(drafted, [], measure_results={1: MeasureResult(9, components={"first": 4, "last": 9})}).accepted
+    assert ground(drafted, [], measure_results={1: MeasureResult(12, components=numbers)}).accepted
+    for name in numbers:
+        counted = MeasureResult(12, components={**numbers, name: numbers[name] + 1})
+        assert not ground(drafted, [], measure_results={1: counted}).accepted, name
 
 
 def test_limits_hold() -> None:
