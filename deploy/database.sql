@@ -1,0 +1,20 @@
+-- What a PostgreSQL server of your own needs before `manage.py migrate`: run once, as a superuser, with psql.
+--     psql -h HOST -U SUPERUSER -d postgres -f deploy/database.sql
+-- Then give both roles a password (\password wisdom_owner, \password wisdom_app) and name them in
+-- WA_DATABASE_OWNER_DSN and WA_DATABASE_DSN.
+\set ON_ERROR_STOP on
+
+-- Owns the tables and migrates. CREATEDB is for the tests, which make databases of their own.
+CREATE ROLE wisdom_owner LOGIN CREATEDB;
+-- The application: row-level security holds it to one tenant at a time.
+CREATE ROLE wisdom_app LOGIN;
+-- Owns the search functions, which read their tenant from the session.
+CREATE ROLE wisdom_search NOLOGIN BYPASSRLS;
+GRANT wisdom_search TO wisdom_owner;
+
+CREATE DATABASE wisdom OWNER wisdom_owner;
+-- Only a superuser may make the extension; template1 hands it on to the tests' databases.
+\connect template1
+CREATE EXTENSION IF NOT EXISTS vector;
+\connect wisdom
+CREATE EXTENSION IF NOT EXISTS vector;
