@@ -94,21 +94,28 @@ class Sample:
         self.names = np.array([labelled.name for labelled in sets for _ in labelled.cases])
         # A question that several sets ask stays in one half.
         self.half = np.array([zlib.crc32(case.question.encode()) % 2 for case in cases])
+        self.terse = np.array([case.group == "terse" for case in cases])
         self.used = [n != "cosine" or embedder != "none" for n in NAMES]
 
     def judge(self, calibration: Calibration) -> np.ndarray:
         return np.array([calibrate(s, calibration) for s in self.signals])
 
     def fit(self, rows: np.ndarray) -> Calibration:
-        """Fit a logistic model with each set's two classes weighed alike, then move its best threshold to the floor."""
-        x, y, names = self.x[rows], self.y[rows], self.names[rows]
+        """Fit a logistic model with each set's two classes weighed alike, then move its best threshold to the floor.
+
+        Brevity comes last, from the terse questions alone: it is 0 for all others, whose judgement it leaves as it is.
+        """
+        whole = rows & ~self.terse
+        x, y, names = self.x[whole], self.y[whole], self.names[whole]
         weights = np.zeros(len(y))
         parts = []
         for name, weight in SET_WEIGHT.items():
             yes, no = (names == name) & y, (names == name) & ~y
             weights[yes], weights[no] = 100 * weight / yes.sum(), 100 * weight / no.sum()
             parts.append((weight, yes, no))
-        beta = logistic(x, y.astype(float), weights, used=self.used)
+        beta = logistic(
+            x, y.astype(float), weights, used=[u and n != "brevity" for u, n in zip(self.used, NAMES, strict=True)]
+        )
         margin = x @ beta
 
         def worth(threshold: float) -> float:
@@ -116,9 +123,25 @@ class Sample:
                 w * float((margin[yes] >= threshold).mean() + (margin[no] < threshold).mean()) for w, yes, no in parts
             )
 
-        best = max(np.linspace(-2.5, 2.5, 201), key=worth)
+        best = middle_of_the_best(np.linspace(-2.5, 2.5, 201), worth)
+        short = rows & self.terse
+        x, y = self.x[short], self.y[short]
+        margin = x @ beta - best
+
+        def answered(weight: float) -> float:
+            passes = margin + weight * x[:, 1 + NAMES.index("brevity")] >= 0
+            return float(passes[y].mean() + (~passes[~y]).mean())
+
+        beta[1 + NAMES.index("brevity")] = middle_of_the_best(np.linspace(0, 6, 121), answered)
         offset = beta[0] - best + math.log(DEFAULT_FLOOR / (1 - DEFAULT_FLOOR))
         return Calibration(*(round(float(v), 2) for v in (offset, *beta[1:])))
+
+
+def middle_of_the_best(candidates: Sequence[float], worth: Callable[[float], float]) -> float:
+    """Return the middle one of those that are worth most."""
+    worths = [worth(candidate) for candidate in candidates]
+    best = [c for c, w in zip(candidates, worths, strict=True) if w >= max(worths) - 1e-9]
+    return float(best[len(best) // 2])
 
 
 class Index:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from answering.domain.planner import Vocabulary, plan
 from feedback.clients.language_detector import detect
+from feedback.domain.text import content_tokens
 
 # Topics that none of the corpora discusses, put the way an analyst would.
 FOREIGN_TOPICS = (
@@ -35,6 +37,8 @@ FRAMES = (
     "Has {} improved lately?;What is the sentiment towards {}?;Do customers appreciate {}?;"
     "Which problems stand out regarding {}?;What suggestions exist for {}?;How satisfied are people with {}?"
 ).split(";")
+# A topic and hardly a word more, as people type who are used to search boxes.
+TERSE_FRAMES = "{};{}?;How is {}?;Is {} slow?;Tell me about {}.;Problems with {}".split(";")
 CODE_FRAMES = (
     "Which users ran into {}?;What did customers report about {}?;Why do people see {}?;What happens with {}?;"
     "Who complained about {}?;Is {} solved?;How many people mention {}?;What is behind {}?"
@@ -99,6 +103,8 @@ def read_sets(data: Path) -> Iterator[LabelledSet]:
     framed = {t: FRAMES[i % len(FRAMES)].format(t.replace("_", " ").rstrip("?")) for i, t in enumerate(themes)}
     inside = [Case(r["question"], True, "in") for r in asked if r["answerable"]]
     inside += [Case(question, True, "framed") for question in framed.values()]
+    inside += terse(frequent_words(texts), answerable=True)
+    foreign += terse(FOREIGN_TOPICS, answerable=False)
     yield LabelledSet("banking77", texts, inside + strangers + crossed + foreign)
 
     rows = read_jsonl(data / "refusal" / "clapnq.jsonl")
@@ -112,6 +118,7 @@ def read_sets(data: Path) -> Iterator[LabelledSet]:
     cases += [
         Case(FRAMES[(4 * i + k) % len(FRAMES)].format(t), True, "framed") for (i, t), k in product(subjects, (0, 1))
     ]
+    cases += terse(frequent_words(nhs), answerable=True)
     cases += [*strangers[::3], *(Case(q, False, "near") for q in NHS_STRANGERS), *foreign]
     yield LabelledSet("nhs_fft", nhs, cases + [Case(r["text"], False, "cross") for r in searched])
 
@@ -135,6 +142,20 @@ def read_sets(data: Path) -> Iterator[LabelledSet]:
     yield LabelledSet("filtered", texts, filtered)
     yield marked("marked-b77", texts, rng)
     yield marked("marked-nhs", nhs, rng)
+
+
+def terse(topics: Sequence[str], *, answerable: bool) -> list[Case]:
+    """Ask for topics in few words."""
+    return [
+        Case(TERSE_FRAMES[i % len(TERSE_FRAMES)].format(topic), answerable, "terse") for i, topic in enumerate(topics)
+    ]
+
+
+def frequent_words(texts: Sequence[str]) -> list[str]:
+    """Return forty words that one in a hundred to one in six of the texts hold: what such a corpus is about."""
+    held = Counter(word for text in texts for word in {t.surface.lower(): t.stem for t in content_tokens(text)})
+    common = sorted(w for w, n in held.items() if len(w) > 4 and len(texts) / 100 <= n <= len(texts) / 6)
+    return common[:: max(1, len(common) // 40)][:40]
 
 
 def marked(name: str, texts: Sequence[str], rng: random.Random) -> LabelledSet:

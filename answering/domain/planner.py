@@ -207,8 +207,9 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
     about = _without(question, confined, mark=",")
     facets = _facets(about, accounts, vocabulary.language)
     intent = _intent(question, accounts, facets)
-    if intent is Intent.TREND:
-        facets = _facets(about, accounts, vocabulary.language, ignored=_COURSE) or facets
+    if intent is Intent.TREND and (subjects := _facets(about, accounts, vocabulary.language, ignored=_COURSE)):
+        facets = subjects
+        confined += _course_spans(question, confined, vocabulary.language)
     interval = find_interval(question, period=period)
     return Plan(
         question=question,
@@ -220,6 +221,15 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
         topic=" ".join(_without(question, confined).split()),
         language=vocabulary.language,
     )
+
+
+def _course_spans(question: str, taken: Sequence[tuple[int, int]], language: str) -> list[tuple[int, int]]:
+    """Find the words that say how something goes, outside of what is taken out already."""
+    return [
+        (token.start, token.end)
+        for token in content_tokens(question, language)
+        if fold(token.surface) in _COURSE and not any(start < token.end and token.start < end for start, end in taken)
+    ]
 
 
 def facets_of(question: str, *, language: str = "en") -> tuple[Facet, ...]:

@@ -22,6 +22,7 @@ LOOKED_AT: Final = 10
 _LEAST_WEIGHT: Final = 0.3
 _STANCE_WEIGHT: Final = 0.3
 _HALF_SPECIFIC: Final = 0.5
+_LONG_ENOUGH: Final = 4
 # The calibration saw corpora up to this size; ln(1 + (n + 0.5) / 0.5) of some 10,000 passages.
 _LARGEST_SEEN: Final = 10.0
 
@@ -62,6 +63,7 @@ class Signals:
     passages cover the question.
     `framing`: the share of its words that put the question; they lower every cosine.
     `size`: the logarithm of the corpus's size, since the best of many strangers comes nearer than of few.
+    `brevity`: 1 for a single word, falling to 0 for five; no passage is ever near to a single word.
     """
 
     best_passage: float
@@ -71,6 +73,7 @@ class Signals:
     strange: float
     framing: float
     size: float
+    brevity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +91,16 @@ class Calibration:
     strange: float
     framing: float
     size: float
+    brevity: float
 
 
 # Without vectors the cosines count as 1 and their own weight is idle. Printed by benchmarks/fit_relevance.py.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
-        "static": Calibration(-3.01, 3.87, 3.19, 7.20, 2.47, -2.47, 4.24, -3.69),
-        "minilm": Calibration(-4.06, 3.04, 2.83, 8.41, 2.84, -2.69, 4.82, -3.76),
-        "hashed": Calibration(-1.93, 8.92, 4.99, 2.03, 3.04, -2.49, 4.22, -2.70),
-        "none": Calibration(-2.94, 6.89, 0.00, 0.00, 2.46, -2.52, 5.81, -1.52),
+        "static": Calibration(-3.02, 3.90, 3.22, 7.13, 2.45, -2.48, 4.34, -3.71, 2.05),
+        "minilm": Calibration(-4.04, 3.06, 2.84, 8.37, 2.83, -2.69, 4.88, -3.77, 2.25),
+        "hashed": Calibration(-1.57, 8.95, 5.04, 1.92, 3.03, -2.52, 4.45, -2.73, 0.60),
+        "none": Calibration(-2.94, 6.89, 0.00, 0.00, 2.46, -2.52, 5.81, -1.52, 1.65),
     }
 )
 
@@ -176,6 +180,7 @@ def measure_signals(
         strange=1.0 - found,
         framing=_framing(question, topic, language),
         size=max(0.0, min(rarest, _LARGEST_SEEN)) / _LARGEST_SEEN,
+        brevity=max(0.0, 1 - (len(tokens(question, language)) - 1) / _LONG_ENOUGH),
     )
 
 

@@ -115,3 +115,18 @@ def test_a_name_that_no_record_bears_is_never_more_relevant_than_one_that_a_reco
     )
 
     assert strange < borne
+
+
+@pytest.mark.parametrize("embedder", ["static", "minilm"])
+@pytest.mark.parametrize("question", ["{}", "{}?", "Is {} slow?"])
+def test_a_topic_in_a_word_or_two_is_a_question(embedder: str, question: str) -> None:
+    """No passage is near to a single word; what nobody speaks of stays far all the same."""
+    records = [f"The delivery came on day {number}, and was slow as ever." for number in range(10)]
+    idf, rarest = {"deliveri": 1.6, "slow": 3.5}, 6.5
+
+    value, strange = (
+        relevance(question.format(topic), records, [near] * 10, idf=idf, rarest=rarest, embedder=embedder)
+        for topic, near in (("delivery", 0.45), ("ballet", 0.2))
+    )
+
+    assert value >= DEFAULT_FLOOR > strange
