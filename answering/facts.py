@@ -8,14 +8,13 @@ from datetime import UTC, date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from answering.domain.facts import Fact, FactKind
-from answering.domain.periods import Interval, whole_intervals
+from answering.domain.periods import Interval, interval_name, whole_intervals
 from answering.domain.planner import Facet, Intent, Plan, Tool, ToolCall
 from answering.measures import measured
 from answering.tools import AccountContext, Breakdown, ToolResult, aggregate_by_theme
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Hit
 from feedback.selectors.aggregates import (
-    Grouping,
     Selection,
     count_matching,
     first_and_last,
@@ -156,7 +155,7 @@ def _trend(corpus: Corpus, breakdown: Breakdown, admitted: int) -> list[Fact]:
         parts[name] = found.get(key, 0), replace(mentions, within=(by, key))
         parts[f"{name}_of"] = records[key], replace(everything, within=(by, key))
     measure = measured(breakdown.total, mentions, denominator=admitted, parts=parts)
-    labels = {name: _interval_label(date.fromisoformat(key), by) for name, key in keys.items()}
+    labels = {name: interval_name(date.fromisoformat(key), Interval(by.value)) for name, key in keys.items()}
     return [Fact(FactKind.TREND, breakdown.query, measure, labels)]
 
 
@@ -178,13 +177,3 @@ def _account(context: AccountContext) -> list[Fact]:
         return []
     measure = measured(context.total, context.selection, denominator=None)
     return [Fact(FactKind.ACCOUNT, context.account, measure)]
-
-
-def _interval_label(day: date, by: Grouping) -> str:
-    if by is Grouping.YEAR:
-        return str(day.year)
-    if by is Grouping.QUARTER:
-        return f"Q{(day.month - 1) // 3 + 1} {day.year}"
-    if by is Grouping.MONTH:
-        return f"{day:%B %Y}"
-    return f"{day.day} {day:%B %Y}" if by is Grouping.DAY else f"the week of {day.day} {day:%B %Y}"

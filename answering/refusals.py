@@ -33,6 +33,7 @@ def with_suggestions(
     asked: FilterSet,
     filters: FilterSet,
     retrieved: Retrieved | None,
+    top_k: int | None,
     floor: float,
 ) -> tuple[Refusal, dict[str, dict[str, Any]]]:
     """Add the nearest topics and, where filters stood in the way, those that would admit evidence.
@@ -46,7 +47,7 @@ def with_suggestions(
     planned = replace(
         refusal,
         nearest_topics=_nearest_topics(corpus, filters, retrieved, queries),
-        suggestions=_suggestions(corpus, plan, asked, floor, queries),
+        suggestions=_suggestions(corpus, plan, asked, top_k, floor, queries),
     )
     return planned, queries
 
@@ -73,7 +74,7 @@ def _nearest_topics(
 
 
 def _suggestions(
-    corpus: Corpus, plan: Plan, asked: FilterSet, floor: float, queries: dict[str, dict[str, Any]]
+    corpus: Corpus, plan: Plan, asked: FilterSet, top_k: int | None, floor: float, queries: dict[str, dict[str, Any]]
 ) -> tuple[FilterSuggestion, ...]:
     """Drop one of the caller's filters at a time, then all, and keep those with which the question gets past gate 1.
 
@@ -84,12 +85,13 @@ def _suggestions(
     if len(names) > 1:
         wider.append(FilterSet())
     inferred = FilterSet.from_json(plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus))
-    passages = corpus_state(corpus=corpus).passages
+    state = corpus_state(corpus=corpus)
     found = []
     for candidate in dict.fromkeys(wider):
         used = candidate.merged_with(inferred)
-        retrieved = rerank_hits(retrieve(corpus=corpus, query=plan.topic or plan.question, filters=used))
-        if not retrieved.hits or relevance_of(retrieved, plan=plan, passages=passages) < floor:
+        retrieved = retrieve(corpus=corpus, query=plan.topic or plan.question, filters=used, top_k=top_k)
+        retrieved = rerank_hits(retrieved, top_k=top_k, as_of=state.as_of)
+        if not retrieved.hits or relevance_of(retrieved, plan=plan, passages=state.passages) < floor:
             continue
         about = [
             selection for _, selection in topic_facets(corpus=corpus, plan=plan, filters=used, evidence=retrieved.hits)

@@ -284,6 +284,7 @@ def finalise_step(run: Progress) -> dict[str, Any]:
             asked=run.request.filters,
             filters=run.filters,
             retrieved=run.retrieved,
+            top_k=run.request.top_k,
             floor=run.request.rules.min_evidence_relevance,
         )
     return {"outcome": run.outcome.value}

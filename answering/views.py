@@ -107,6 +107,7 @@ def measure_page(request: HttpRequest, query_id: str) -> HttpResponse:
         "corpus": corpus,
         "count": count,
         "measure": presentation.counted(query),
+        "points": presentation.points(query, count.components),
         "records": presentation.listed(records),
         "first": (page - 1) * RECORDS_A_PAGE + 1,
         "page": page,

@@ -129,6 +129,17 @@ def whole_intervals(first: date, last: date, interval: Interval) -> tuple[date, 
     return (begin, end) if begin < end else None
 
 
+def interval_name(start: date, interval: Interval) -> str:
+    """Name an interval by its first day, as within a sentence: "March 2026", "Q1 2026", "the week of 2 March 2026"."""
+    if interval is Interval.YEAR:
+        return str(start.year)
+    if interval is Interval.QUARTER:
+        return f"Q{(start.month - 1) // 3 + 1} {start.year}"
+    if interval is Interval.MONTH:
+        return f"{start:%B %Y}"
+    return f"{start.day} {start:%B %Y}" if interval is Interval.DAY else f"the week of {start.day} {start:%B %Y}"
+
+
 def _read_between(match: re.Match[str], as_of: date) -> _Bounds | None:
     second = _point(match.group(2), as_of)
     first = _point(match.group(1), as_of, year_of=second[0] if second else None)

@@ -2,7 +2,7 @@
 
 from answering.presentation.answer import ShownAnswer, shown_answer
 from answering.presentation.records import Card, listed, shown_documents
-from answering.presentation.words import ACCOUNT_FORM, THEME_FORMS, Chip, chips, counted, question_about, trace
+from answering.presentation.words import ACCOUNT_FORM, THEME_FORMS, Chip, chips, counted, points, question_about, trace
 
 __all__ = [
     "ACCOUNT_FORM",
@@ -13,6 +13,7 @@ __all__ = [
     "chips",
     "counted",
     "listed",
+    "points",
     "question_about",
     "shown_answer",
     "shown_documents",

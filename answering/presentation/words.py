@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from answering.domain.periods import Interval, interval_name
 from answering.domain.render import day
 
 if TYPE_CHECKING:
@@ -108,6 +109,27 @@ class Counted:
     mentions: tuple[str, ...]
     chips: tuple[Chip, ...]
     is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One interval of a trend: how many of its records were counted."""
+
+    name: str
+    found: int
+    records: int
+
+
+def points(query: Json, numbers: Mapping[str, float]) -> tuple[Point, ...]:
+    """Return the intervals that a trend compares, in the order of time; none for a count that is no trend."""
+    parts = query.get("parts", {})
+    found = []
+    for name, part in sorted(parts.items(), key=lambda item: str(item[1].get("within", {}).get("key"))):
+        within, records = part.get("within"), numbers.get(f"{name}_of")
+        if within and records is not None:
+            start = date.fromisoformat(within["key"])
+            found.append(Point(interval_name(start, Interval(within["by"])), int(numbers[name]), int(records)))
+    return tuple(found)
 
 
 def counted(query: Json) -> Counted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -132,3 +133,18 @@ def test_a_date_that_is_sent_later_puts_the_record_into_its_month(loaded, ingest
         }
 
     assert months["2026-02-01"] == MONTHS[2][0] + 1
+
+
+def test_the_page_behind_the_number_shows_each_interval_counted_again(loaded, ingest, caller, now, client, member):
+    answer = ask(caller=caller, question="How have late deliveries developed over time?", now=now)
+    ingest(make_document("more", "Another late delivery.", occurred_at="2026-03-02"))
+    client.force_login(member, backend="django.contrib.auth.backends.ModelBackend")
+
+    page = client.get(f"/measures/{lead(answer)['measure']['query_id']}").content.decode()
+
+    shown = re.findall(r"<dt>In ([^<]+)</dt><dd>([^<]+)</dd>", page)
+    assert shown == [
+        ("February 2026", "1 of 8 records"),
+        ("March 2026", "6 of 10 records"),
+        ("April 2026", "2 of 7 records"),
+    ]
