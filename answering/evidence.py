@@ -31,7 +31,12 @@ def weights_of(retrieved: Retrieved) -> dict[str, float]:
 
 
 def relevance_of(retrieved: Retrieved, *, plan: Plan, passages: int) -> float:
-    """Return how far the hits discuss what the plan asks, from 0 to 1; `passages` is the size of the corpus."""
+    """Return how far the hits discuss what the plan asks, from 0 to 1; `passages` is the size of the corpus.
+
+    Of a question about all records that its filters admit they cannot stray.
+    """
+    if plan.asks_about_everything:
+        return 1.0
     cosines = [hit.vector_score for hit in retrieved.hits]
     return relevance(
         plan.topic or plan.question,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, timedelta
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from answering.domain.facts import Fact, FactKind
@@ -27,26 +28,25 @@ if TYPE_CHECKING:
 
 MAX_FACTS = 3
 _MAX_FACETS = 2
-# An interval with fewer records than these says nothing of a trend.
+# An interval with fewer records than these, or than this part of the middling one, says nothing of a trend.
 _LEAST_RECORDS = 5
+_LEAST_SHARE = 0.25
 # The share of the evidence that must mention a facet before it is what the answer is about.
 _ABOUT = 0.4
 
 
 def topic_facets(
-    *, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]
+    *, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit], or_all: bool = False
 ) -> list[tuple[Facet, Selection]]:
     """Return the facets that the evidence is about, each with the records that mention it.
 
     A question says more than its topic ("compare the arguments about …"); the records that were found tell
-    which of its words are the topic.
+    which of its words are the topic. With `or_all` every facet is one where the evidence is about none.
     """
-    found = []
-    for facet in plan.facets:
-        selection = select_mentions(corpus=corpus, text=facet.text, filters=filters)
-        if selection.groups and _share(evidence, selection) >= _ABOUT:
-            found.append((facet, selection))
-    return found
+    facets = [(f, select_mentions(corpus=corpus, text=f.text, filters=filters)) for f in plan.facets]
+    facets = [(facet, selection) for facet, selection in facets if selection.groups]
+    about = [(facet, selection) for facet, selection in facets if _share(evidence, selection) >= _ABOUT]
+    return about or (facets if or_all else [])
 
 
 def topic(*, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]) -> str:
@@ -85,20 +85,45 @@ def facts_of(
             found += _account(result.value)
         elif result.tool is Tool.AGGREGATE:
             found += _themes(result.value)
-    if plan.intent not in (Intent.ACCOUNT_CONTEXT, Intent.TREND) or not found:
+    if plan.intent is Intent.COMPARE and len(plan.inferred.accounts) > 1:
+        found = _sides(corpus, plan, filters, evidence)
+    elif plan.intent not in (Intent.ACCOUNT_CONTEXT, Intent.TREND) or not found:
         found = _mentions(corpus, plan, filters, admitted, evidence) + found
     distinct = {fact.measure.query_id: fact for fact in reversed(found)}
     return tuple(fact for fact in found if distinct[fact.measure.query_id] is fact)[:MAX_FACTS]
 
 
 def _mentions(corpus: Corpus, plan: Plan, filters: FilterSet, admitted: int, evidence: Sequence[Hit]) -> list[Fact]:
-    """Count the records that mention a facet of the question, where the evidence is about that facet."""
+    """Count the records that mention a facet of the question, where the evidence is about that facet.
+
+    Who asks how many is given a number in any case.
+    """
+    is_asked = plan.intent is Intent.HOW_MANY
     facts = []
-    for facet, selection in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence):
+    for facet, selection in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence, or_all=is_asked):
         count = count_matching(corpus=corpus, selection=selection)
         if count.value:
             facts.append(Fact(FactKind.MENTIONS, facet.text, measured(count, selection, denominator=admitted)))
     return facts[:_MAX_FACETS]
+
+
+def _sides(corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]) -> list[Fact]:
+    """Count each side of a comparison by itself, beside all the records of that side; none may be nothing here."""
+    about = topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence, or_all=True)
+    facts = []
+    for account in plan.inferred.accounts[:MAX_FACTS]:
+        side = replace(filters, account=(account,))
+        admitted = Selection(filters=side)
+        if about:
+            facet, mentions = about[0]
+            selection = replace(mentions, filters=side)
+            count = count_matching(corpus=corpus, selection=selection)
+            denominator = count_matching(corpus=corpus, selection=admitted).value
+            facts.append(Fact(FactKind.MENTIONS, facet.text, measured(count, selection, denominator=denominator)))
+        else:
+            count = count_matching(corpus=corpus, selection=admitted)
+            facts.append(Fact(FactKind.ACCOUNT, account, measured(count, admitted, denominator=None)))
+    return facts
 
 
 def _share(evidence: Sequence[Hit], selection: Selection) -> float:
@@ -126,9 +151,9 @@ def _themes(breakdown: Breakdown) -> list[Fact]:
 
 
 def _trend(corpus: Corpus, breakdown: Breakdown, admitted: int) -> list[Fact]:
-    """Compare the first and the last whole interval of what the filters admit, and the largest between them.
+    """Compare the shares of the first and the last whole interval of what the filters admit, and the largest between.
 
-    Each count stands beside all the records of its interval: fewer complaints of fewer records are no fall.
+    Fewer complaints among fewer records are no fall. Intervals with few records for this corpus say nothing.
     """
     if not breakdown.query or not breakdown.total.value:
         return []
@@ -142,13 +167,16 @@ def _trend(corpus: Corpus, breakdown: Breakdown, admitted: int) -> list[Fact]:
     records = {
         group.key: group.count.value
         for group in group_matching(corpus=corpus, selection=everything, by=by)
-        if whole[0] <= date.fromisoformat(group.key) <= whole[1] and group.count.value >= _LEAST_RECORDS
+        if whole[0] <= date.fromisoformat(group.key) <= whole[1]
     }
+    enough = max(_LEAST_RECORDS, median(records.values()) * _LEAST_SHARE) if records else 0
+    records = {key: value for key, value in records.items() if value >= enough}
     if len(records) < 2:
         return []
+    shares = {key: found.get(key, 0) / value for key, value in records.items()}
     keys = {"first": min(records), "last": max(records)}
-    peak = max(sorted(records), key=lambda key: found.get(key, 0))
-    if found.get(peak, 0) > max(found.get(key, 0) for key in keys.values()):
+    peak = max(sorted(shares), key=shares.__getitem__)
+    if shares[peak] > max(shares[key] for key in keys.values()):
         keys = {"first": keys["first"], "peak": peak, "last": keys["last"]}
     parts = {}
     for name, key in keys.items():

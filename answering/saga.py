@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from answering import facts, measures
 from answering.domain.budget import Budget, BudgetExhausted
 from answering.domain.claims import ClaimKind, Draft, Evidence
-from answering.domain.grounding import Grounding, GroundingRules, ground, repair
+from answering.domain.grounding import FailureCode, Grounding, GroundingRules, ground, repair
 from answering.domain.outcome import Outcome, Refusal, RefusalReason, refuse
-from answering.domain.planner import Plan, Tool, Vocabulary, covered_facets, plan
+from answering.domain.planner import Plan, Tool, ToolCall, Vocabulary, covered_facets, plan
 from answering.drafters.extractive import MODEL, DraftLimits, draft
 from answering.evidence import evidence_of, relevance_of, weights_of
 from answering.loop import search_in_a_loop
@@ -137,17 +137,8 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
         if call.tool is Tool.SEARCH:
             result = _search(run, run.plan, turns)
             run.retrieved = result.value
-        elif call.tool is Tool.TREND:
-            result = trend_over_time(
-                corpus=corpus,
-                query=_counted(run),
-                filters=run.filters,
-                interval=Grouping(run.plan.interval.value),
-            )
-        elif call.tool is Tool.ACCOUNT:
-            result = get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
         else:
-            result = facts.aggregate(corpus=corpus, query=_counted(run), call=call, filters=run.filters)
+            result = _call(run, call)
         run.tool_results.append(result)
     detail: dict[str, Any] = {
         "admitted": run.admitted,
@@ -171,6 +162,18 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
             "notes": list(run.retrieved.notes),
         }
     return detail
+
+
+def _call(run: Progress, call: ToolCall) -> ToolResult[Any]:
+    """Call a tool that counts."""
+    assert run.plan is not None
+    corpus = run.request.corpus
+    if call.tool is Tool.TREND:
+        interval = Grouping(run.plan.interval.value)
+        return trend_over_time(corpus=corpus, query=_counted(run), filters=run.filters, interval=interval)
+    if call.tool is Tool.ACCOUNT:
+        return get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
+    return facts.aggregate(corpus=corpus, query=_counted(run), call=call, filters=run.filters)
 
 
 def _counted(run: Progress) -> str:
@@ -211,6 +214,12 @@ def rerank_step(run: Progress) -> dict[str, Any]:
 
 def draft_step(run: Progress) -> dict[str, Any]:
     """Compose claims from the evidence, led by what was measured."""
+    _draft(run)
+    run.budget = run.budget.charge(at=time.monotonic(), claims=len(run.draft.claims))
+    return {"model": run.draft.model, "claims": len(run.draft.claims), "facts": len(run.facts)}
+
+
+def _draft(run: Progress) -> None:
     assert run.plan is not None
     assert run.retrieved is not None
     run.facts = facts.facts_of(
@@ -222,20 +231,20 @@ def draft_step(run: Progress) -> dict[str, Any]:
         evidence=run.retrieved.hits[: run.request.limits.evidence],
     )
     run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=weights_of(run.retrieved))
-    run.budget = run.budget.charge(at=time.monotonic(), claims=len(run.draft.claims))
-    return {"model": run.draft.model, "claims": len(run.draft.claims), "facts": len(run.facts)}
 
 
 def verify_step(run: Progress) -> dict[str, Any]:
-    """Check every claim by the verifier of its kind; count every number again (gates 2 and 3)."""
-    counted = {
-        claim.id: measures.run_again(
-            corpus=run.request.corpus, query=claim.measure.query, denominator=claim.measure.denominator
-        )
-        for claim in run.draft.claims
-        if claim.kind is ClaimKind.MEASURE and claim.measure is not None
-    }
-    run.grounding = ground(run.draft, run.evidence, rules=run.request.rules, measure_results=counted)
+    """Check every claim by the verifier of its kind; count every number again (gates 2 and 3).
+
+    A number that has changed since it was counted, as while records come in, is counted anew.
+    """
+    for _ in range(_COUNTS):
+        run.grounding = _checked(run)
+        if all(verdict.code is not FailureCode.MEASURE_MISMATCH for verdict in run.grounding.claims):
+            break
+        _draft_anew(run)
+    else:
+        run.grounding = _checked(run)
     failed = [verdict for verdict in run.grounding.claims if not verdict.supported]
     metrics.UNSUPPORTED_CLAIMS.inc(len(failed))
     if not run.grounding.accepted:
@@ -251,6 +260,25 @@ def verify_step(run: Progress) -> dict[str, Any]:
         "citation_precision": run.grounding.citation_precision,
         "failed": [{"claim": verdict.id, "reason": verdict.reason} for verdict in failed],
     }
+
+
+def _checked(run: Progress) -> Grounding:
+    counted = {
+        claim.id: measures.run_again(
+            corpus=run.request.corpus, query=claim.measure.query, denominator=claim.measure.denominator
+        )
+        for claim in run.draft.claims
+        if claim.kind is ClaimKind.MEASURE and claim.measure is not None
+    }
+    return ground(run.draft, run.evidence, rules=run.request.rules, measure_results=counted)
+
+
+def _draft_anew(run: Progress) -> None:
+    """Count and draft again from the same evidence."""
+    assert run.plan is not None
+    run.admitted = count_admitted(corpus=run.request.corpus, filters=run.filters)
+    run.tool_results = [_call(run, call) for call in run.plan.tools if call.tool is not Tool.SEARCH]
+    _draft(run)
 
 
 def repair_step(run: Progress) -> dict[str, Any]:
@@ -290,6 +318,8 @@ def finalise_step(run: Progress) -> dict[str, Any]:
     return {"outcome": run.outcome.value}
 
 
+# How often a number is counted anew that changes while it is counted.
+_COUNTS = 3
 Step = Callable[[Progress], dict[str, Any]]
 STEPS: tuple[tuple[str, Step], ...] = (
     ("plan", plan_step),

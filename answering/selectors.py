@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.conf import settings
+
 from answering.models import Run, RunStep
 from core.errors import NotFound
 from feedback.selectors.records import Record, get_record
@@ -54,6 +56,12 @@ def get_run(*, tenant: Tenant, run_id: UUID) -> Run:
     if run is None:
         raise NotFound
     return run
+
+
+def has_failed(run: Run, *, now: datetime) -> bool:
+    """Tell whether a run ended without an answer: by a fault, or with the process that was at work on it."""
+    longest = timedelta(seconds=60 + 2 * settings.WISDOM.agent_max_wall_clock_seconds)
+    return run.status == Run.Status.FAILED or (run.status == Run.Status.RUNNING and run.created_at < now - longest)
 
 
 def creation_window(run_id: UUID) -> tuple[datetime, datetime] | None:

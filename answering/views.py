@@ -14,7 +14,7 @@ from answering import presentation
 from answering.measures import get_stored_query, list_records_of, run_again
 from answering.models import Run
 from answering.question_form import FilterFields, address_of, fields_of, fields_sent, read_filters
-from answering.selectors import get_run, list_recent_runs, list_records, list_steps
+from answering.selectors import get_run, has_failed, list_recent_runs, list_records, list_steps
 from answering.services import ask
 from answering.suggestions import suggested_questions
 from core.clock import utc_now
@@ -78,7 +78,7 @@ def answer_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
         **_form_choices(corpus, fields_of(filters)),
         "run": run,
         "is_finished": run.status == Run.Status.FINISHED,
-        "has_failed": run.status == Run.Status.FAILED,
+        "has_failed": has_failed(run, now=utc_now()),
         "steps": presentation.trace(steps),
         "chips": presentation.chips(filters),
         "edit_address": address_of(filters, question=run.question, corpus=corpus.slug),

@@ -44,6 +44,7 @@ from feedback.domain.text import content_tokens  # noqa: E402 - as above
 CANDIDATES = 40
 FUSION_DAMPING = 60
 RIDGE = 0.3
+TOLERANCE = 0.05  # of the two shares of right judgements, together
 # nhs_fft has but 21 questions of its own; what is made of the other sets counts for less than they do.
 SET_WEIGHT = {
     "banking77": 1.0, "clapnq": 1.0, "nhs_fft": 0.7, "tiny": 0.7, "filtered": 0.3, "marked-b77": 0.2, "marked-nhs": 0.2,
@@ -132,7 +133,11 @@ class Sample:
             passes = margin + weight * x[:, 1 + NAMES.index("brevity")] >= 0
             return float(passes[y].mean() + (~passes[~y]).mean())
 
-        beta[1 + NAMES.index("brevity")] = middle_of_the_best(np.linspace(0, 6, 121), answered)
+        # The least weight that is about as good as the best: a short question has little to be judged by.
+        weights = np.linspace(0, 6, 121)
+        worths = [answered(weight) for weight in weights]
+        good = [weight for weight, found in zip(weights, worths, strict=True) if found >= max(worths) - TOLERANCE]
+        beta[1 + NAMES.index("brevity")] = good[0]
         offset = beta[0] - best + math.log(DEFAULT_FLOOR / (1 - DEFAULT_FLOOR))
         return Calibration(*(round(float(v), 2) for v in (offset, *beta[1:])))
 

@@ -42,6 +42,8 @@ def databases(settings: WisdomSettings, *, pooled: bool) -> dict[str, Any]:
     options = app["OPTIONS"]
     options["options"] = f"{options.get('options', '')} {_TIMEOUTS}".strip()
     if pooled:
+        # A connection that died with its server is replaced when it is borrowed, not after it has failed a request.
+        app["CONN_HEALTH_CHECKS"] = True
         options["pool"] = {"min_size": 2, "max_size": 24, "timeout": 10}
     return {"default": app, **({"owner": owner} if owner else {})}
 

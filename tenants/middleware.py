@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import structlog
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 
 from core.clock import utc_now
-from core.errors import NotAuthenticated, WisdomError
+from core.errors import NotAuthenticated, UpstreamUnavailable, WisdomError
 from tenants.selectors import find_caller_of_user, get_caller_of_key
 
 if TYPE_CHECKING:
     from tenants.caller import Caller
 
+log = structlog.get_logger("wisdom.caller")
 TENANT_HEADER = "X-Tenant-Id"
 # Pages that know no tenant, so that a wrong choice of tenant can't lock anybody out of them.
 _WITHOUT_TENANT = ("/health", "/ready", "/metrics", "/static/", "/sign-in", "/sign-out")
@@ -34,6 +37,11 @@ class CallerMiddleware:
                 target.tenant = target.caller.tenant if target.caller else None
             except WisdomError as error:
                 target.caller_error = error
+            except (OperationalError, InterfaceError):
+                log.exception("who is asking can't be found out")
+                target.caller_error = UpstreamUnavailable(
+                    "The database is away or took too long: try again in a moment.", code="database_unavailable"
+                )
         return self.get_response(request)
 
 

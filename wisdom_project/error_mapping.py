@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.utils.http import urlencode
@@ -91,6 +92,10 @@ def rest_exception_handler(error: Exception, context: dict[str, Any]) -> Respons
         return Response(
             error_body(code="too_large", message="The request is too large: send at most 64 MB."), status=413
         )
+    if isinstance(error, RecursionError):
+        return Response(error_body(code="bad_json", message="The body is nested too deeply."), status=400)
+    if isinstance(error, (OperationalError, InterfaceError)):
+        return rest_exception_handler(_database_away(error), context)
     if isinstance(error, rest.ValidationError):
         field = str(next(iter(error.detail), "")) if isinstance(error.detail, dict) else ""
         message = f"{field}: {_first_message(error.detail)}" if field else _first_message(error.detail)
@@ -108,6 +113,14 @@ def rest_exception_handler(error: Exception, context: dict[str, Any]) -> Respons
         return Response(error_body(code="forbidden", message="This is not allowed."), status=403)
     log.error("unexpected error", exc_info=error)
     return Response(_unexpected_body(), status=500)
+
+
+def _database_away(error: Exception) -> errors.UpstreamUnavailable:
+    """Return what is told of a database that is away or took too long: it is worth another try."""
+    log.error("the database is away or took too long", exc_info=error)
+    return errors.UpstreamUnavailable(
+        "The database is away or took too long: try again in a moment.", code="database_unavailable"
+    )
 
 
 def _first_message(detail: Any) -> str:
@@ -134,6 +147,9 @@ class ErrorMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/api/") and ("\x00" in request.path or "%00" in request.META["QUERY_STRING"]):
+            # The database takes no NUL, and nothing that is stored has one.
+            return error_response(request, errors.InvalidInput("The address holds a NUL character."))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -141,6 +157,8 @@ class ErrorMiddleware:
             return error_response(request, error)
         if isinstance(error, Http404):
             return error_response(request, errors.NotFound())
+        if isinstance(error, (OperationalError, InterfaceError)):
+            return error_response(request, _database_away(error))
         return None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, time
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from answering.domain.claims import Measure
 from answering.domain.outcome import NOTHING
@@ -46,26 +47,58 @@ def fact_text(fact: Fact) -> str:
         plural = True
     else:
         counted = f"{count} record{'s' if plural else ''}"
-    if measure.accounts and fact.kind is not FactKind.ACCOUNT:
+    filters = measure.query.get("filters", {})
+    if measure.accounts and fact.kind is not FactKind.ACCOUNT and len(filters.get("account", ())) != 1:
         counted += f" from {measure.accounts:,} account{'s' if measure.accounts != 1 else ''}"
     agrees = measure.value != 1
+    within = _scope(filters, besides=fact.subject if fact.kind is FactKind.ACCOUNT else None)
     if fact.kind is FactKind.MENTIONS:
-        return f"{counted} mention{'' if agrees else 's'} “{subject}”."
+        return f"{counted} mention{'' if agrees else 's'} “{subject}”{within}."
     if fact.kind is FactKind.THEME:
-        return f"{counted} {'have' if agrees else 'has'} the theme “{subject}”."
+        return f"{counted} {'have' if agrees else 'has'} the theme “{subject}”{within}."
     if fact.kind is FactKind.ACCOUNT:
-        return f"{counted} {'are' if agrees else 'is'} from “{subject}”."
-    return f"Records that mention “{subject}” {_course(measure.components, fact.labels)}."
+        return f"{counted} {'are' if agrees else 'is'} from “{subject}”{within}."
+    return f"Records that mention “{subject}” {_course(measure.components, fact.labels)}{within}."
+
+
+def _scope(filters: Mapping[str, Any], *, besides: str | None) -> str:
+    """Name what was counted within, in brackets: without it a number would seem to speak of all records."""
+    parts = [
+        f"{name} {' or '.join(_quoted(value) for value in values)}"
+        for name in ("source", "theme", "account", "language")
+        if (values := [value for value in filters.get(name, ()) if value != besides])
+    ]
+    parts += [
+        f"{name.translate(_QUOTES)} {' or '.join(_quoted(value) for value in values)}"
+        for name, values in filters.get("facets", {}).items()
+    ]
+    if filters.get("ids"):
+        parts.append("of the listed records")
+    parts += [f"{word} {_moment(filters[name])}" for name, word in _BOUNDS.items() if filters.get(name)]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _quoted(value: object) -> str:
+    return f"“{str(value).replace('_', ' ').translate(_QUOTES)}”"
+
+
+def _moment(text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    said = f"{moment.day} {moment:%B %Y}"
+    return said if moment.time() == time() else f"{said}, {moment:%H:%M}"
 
 
 def _course(numbers: Mapping[str, float], labels: Mapping[str, str]) -> str:
-    """Word how a count went, each with the number of records beside which it stands."""
-    first, last = numbers["first"], numbers["last"]
+    """Word how a share went: each count stands beside the records that it is a share of."""
     said = {name: f"{numbers[name]:,.0f} of {numbers[f'{name}_of']:,.0f}" for name in labels}
+    first, last = (numbers[name] / numbers[f"{name}_of"] for name in ("first", "last"))
     ends = f"from {said['first']} in {labels['first']} to {said['last']} in {labels['last']}"
     if "peak" in labels:
-        return f"went {ends}, with the most, {said['peak']}, in {labels['peak']}"
-    return f"{'rose' if last > first else 'fell' if last < first else 'went'} {ends}"
+        return f"went {ends}, with the largest share, {said['peak']}, in {labels['peak']}"
+    if first == last:
+        return f"went {ends}"
+    return f"went {ends}, a {'larger' if last > first else 'smaller'} share"
 
 
+_BOUNDS: Final = {"occurred_from": "from", "occurred_to": "before"}
 _QUOTES: Final = str.maketrans('“”„"', "‘’‚'")

@@ -104,6 +104,8 @@ def find_interval(question: str, *, period: Period | None) -> Interval:
     if match:
         word = next(g for g in match.groups() if g).lower()
         return Interval(_ADVERBS.get(word) or _UNIT_OF[word])
+    if period and (named := _named_unit(period.words)):
+        return named
     if period and period.start and period.end:
         days = (period.end - period.start).days
         if days <= 31:
@@ -112,6 +114,17 @@ def find_interval(question: str, *, period: Period | None) -> Interval:
             return Interval.WEEK
         return Interval.MONTH if days <= 1500 else Interval.YEAR
     return Interval.MONTH
+
+
+def _named_unit(words: str) -> Interval | None:
+    """Return the unit in which a period names both of its ends: "from Q1 2026 to Q3 2026", "between 2023 and 2025"."""
+    if len(re.findall(r"\bq[1-4]\b", words, re.IGNORECASE)) > 1:
+        return Interval.QUARTER
+    if len(re.findall(rf"(?<!\d )\b(?:{_MONTH})\b(?! \d{{1,2}}\b)", words, re.IGNORECASE)) > 1:
+        return Interval.MONTH
+    if re.fullmatch(r"\D*(?:19|20)\d{2}\D+(?:19|20)\d{2}\D*", words) and not re.search(_MONTH, words, re.IGNORECASE):
+        return Interval.YEAR
+    return None
 
 
 _Bounds = tuple[date | None, date | None]

@@ -109,6 +109,18 @@ class Plan:
     topic: str
     language: str = "en"
 
+    @property
+    def asks_about_everything(self) -> bool:
+        """Tell whether all records that its filters admit are what it asks about: an account's, or the whole corpus's."""
+        if self.facets:
+            return False
+        compares_accounts = self.intent is Intent.COMPARE and len(self.inferred.accounts) > 1
+        return (
+            compares_accounts
+            or self.intent in (Intent.ACCOUNT_CONTEXT, Intent.HOW_MANY)
+            or bool(_BROAD.search(self.question))
+        )
+
 
 _INTENTS: Final = (
     (
@@ -172,6 +184,10 @@ _COURSE: Final = frozenset(
     " develops developed developing evolve evolves evolved month months monthly week weeks weekly quarter quarters quarterly"
     " year years yearly day days daily".split()
 )
+# What a question about everything asks for.
+_BROAD_WORDS: Final = frozenset(
+    "problem problems issue issues complaint complaints pain point points probleme problemas quejas problèmes".split()
+)
 _SOURCE_WORDS: Final = {
     "support_ticket": r"(?:support\s+)?tickets?|support\s+requests?|supportanfragen|tíquets",
     "app_review": r"(?:app(?:\s+store)?\s+|play\s+store\s+)?reviews?|bewertungen|reseñas",
@@ -190,6 +206,8 @@ _SOURCE_PATTERNS: Final = {
     source: re.compile(_IN_SOURCE.format(words=words), re.IGNORECASE) for source, words in _SOURCE_WORDS.items()
 }
 _QUOTED: Final = re.compile(r"[\"“„«]([^\"“”„«»]{2,80})[\"”“»]")
+# A phone writes Nolan’s, a keyboard Nolan's.
+_APOSTROPHES: Final = str.maketrans("’‘ʼ´`", "'''''")
 _LONGEST_FACET: Final = 3
 _MOST_FACETS: Final = 8
 
@@ -207,9 +225,19 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
     about = _without(question, confined, mark=",")
     facets = _facets(about, accounts, vocabulary.language)
     intent = _intent(question, accounts, facets)
-    if intent is Intent.TREND and (subjects := _facets(about, accounts, vocabulary.language, ignored=_COURSE)):
-        facets = subjects
-        confined += _course_spans(question, confined, vocabulary.language)
+    if intent is Intent.TREND:
+        facets = _facets(about, accounts, vocabulary.language, ignored=_COURSE)
+        if not facets and len(accounts) == 1:
+            intent = Intent.ACCOUNT_CONTEXT
+    if intent is Intent.ACCOUNT_CONTEXT and (asked := _ABOUT_ACCOUNT.search(question)):
+        words = frozenset(fold(word) for word in re.findall(r"\w+", asked.group()))
+        facets = _facets(about, accounts, vocabulary.language, ignored=words)
+    if _BROAD.search(question) and all(fold(word) in _BROAD_WORDS for facet in facets for word in facet.text.split()):
+        facets = ()
+    topic = " ".join(_without(question, confined).split())
+    if facets and intent in (Intent.TREND, Intent.HOW_MANY, Intent.ACCOUNT_CONTEXT):
+        # What is counted, without how it is asked: a word such as "developed" is in no record.
+        topic = " ".join(facet.text for facet in facets)
     interval = find_interval(question, period=period)
     return Plan(
         question=question,
@@ -218,18 +246,9 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
         facets=facets,
         inferred=inferred,
         interval=interval,
-        topic=" ".join(_without(question, confined).split()),
+        topic=topic,
         language=vocabulary.language,
     )
-
-
-def _course_spans(question: str, taken: Sequence[tuple[int, int]], language: str) -> list[tuple[int, int]]:
-    """Find the words that say how something goes, outside of what is taken out already."""
-    return [
-        (token.start, token.end)
-        for token in content_tokens(question, language)
-        if fold(token.surface) in _COURSE and not any(start < token.end and token.start < end for start, end in taken)
-    ]
 
 
 def facets_of(question: str, *, language: str = "en") -> tuple[Facet, ...]:
@@ -288,7 +307,9 @@ def _facets(
     topic: str, accounts: tuple[str, ...], language: str, *, ignored: frozenset[str] = frozenset()
 ) -> tuple[Facet, ...]:
     """Group neighbouring content words into phrases; what is quoted is a phrase of its own."""
-    ignored |= {fold(word) for name in accounts for word in name.split()}
+    named = [name.translate(_APOSTROPHES) for name in accounts]
+    ignored |= {fold(word) for name in named for word in (*name.split(), *re.findall(r"\w+", name))}
+    topic = topic.translate(_APOSTROPHES)
     quoted = [m.span(1) for m in _QUOTED.finditer(topic)]
     runs: list[list[Token]] = []
     previous: Token | None = None
@@ -319,13 +340,15 @@ def _same_quote(quoted: Sequence[tuple[int, int]], one: Token, other: Token) -> 
 
 def _named(question: str, values: Iterable[str]) -> tuple[str, ...]:
     """List the values that a question names as whole words; short ones only as they are written."""
+    question = question.translate(_APOSTROPHES)
     lowered = question.casefold()
     found: list[tuple[int, str]] = []
     for value in values:
+        written = value.translate(_APOSTROPHES)
         loose = len(value) > 4 or any(c.isdigit() for c in value)
-        if len(value) < 2 or value.casefold() not in lowered:
+        if len(value) < 2 or written.casefold() not in lowered:
             continue
-        match = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", question, re.IGNORECASE if loose else 0)
+        match = re.search(rf"(?<!\w){re.escape(written)}(?!\w)", question, re.IGNORECASE if loose else 0)
         if match:
             found.append((match.start(), value))
     longest = [v for at, v in sorted(found) if not any(v != w and v.casefold() in w.casefold() for _, w in found)]

@@ -31,7 +31,7 @@ MAX_BATCH = 10_000
 class BatchInput(serializers.Serializer[Any]):
     """A delivery of documents, each judged by itself; unknown keys of a document become facets."""
 
-    documents = serializers.ListField(child=serializers.JSONField())
+    documents = serializers.ListField(child=serializers.JSONField(allow_null=True))
     corpus = serializers.CharField(default="feedback", max_length=63)
     batch_id = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from tests import factories
 
@@ -206,3 +207,46 @@ def test_asking_costs_a_bounded_number_of_queries(
     # Half of them are the savepoints and session marks of 14 short transactions within the test's own.
     with django_assert_max_num_queries(110):
         post(client, {"question": "What do people say about parking?"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/measures/%00", "/api/v1/measures/q_x?corpus=%00", "/api/v1/search?q=kettle&corpus=%00"],
+)
+def test_a_nul_in_an_address_is_refused(client_of: Any, api_key: str, path: str) -> None:
+    response = client_of(api_key).get(path)
+
+    assert response.status_code == 422
+    assert "NUL" in response.json()["error"]["message"]
+
+
+def test_a_body_that_is_nested_too_deeply_is_no_json(client_of: Any, api_key: str) -> None:
+    response = client_of(api_key).post("/api/v1/ask", "[" * 100_000, content_type="application/json")
+
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "bad_json"
+
+
+def test_a_null_among_documents_is_rejected_by_itself(client_of: Any, api_key: str, corpus: Any) -> None:
+    documents = [None, 1, "x", [], factories.make_document("good", "A kettle.", occurred_at="2026-03-01")]
+
+    result = client_of(api_key).post("/api/v1/documents:batch", {"documents": documents}, "application/json").json()
+
+    assert (result["saved"], result["rejected"]) == (1, 4)
+    assert [rejection["row"] for rejection in result["rejections"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("place", ["answering.api.rest.ask", "tenants.middleware.get_caller_of_key"])
+def test_a_database_that_is_away_is_worth_another_try(
+    client_of: Any, api_key: str, monkeypatch: Any, place: str
+) -> None:
+    def away(**_: Any) -> None:
+        raise OperationalError("terminating connection due to unexpected postmaster exit")
+
+    monkeypatch.setattr(place, away)
+
+    response = post(client_of(api_key), {"question": "Is parking expensive?"})
+
+    assert response.status_code == 503
+    assert response.json()["error"]["code"] == "database_unavailable"
+    assert "postmaster" not in response.content.decode()

@@ -5,11 +5,17 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from answering.models import Run
+from core.clock import utc_now
+from core.ids import new_id
+from core.tenant_session import tenant_session
+from feedback.services.partitions import ensure_partitions_of
 from tests.factories import make_document
 
 DOCUMENTS = [
@@ -278,3 +284,19 @@ def test_the_ask_page_needs_few_queries(browser: Any, django_assert_max_num_quer
 
     with django_assert_max_num_queries(12):
         browser.get("/")
+
+
+@pytest.mark.parametrize(
+    ("age", "said"), [(timedelta(seconds=20), "Still at work"), (timedelta(hours=1), "This run failed")]
+)
+def test_a_run_that_nobody_is_at_work_on_has_failed(client, member, corpus, age, said):
+    """Its process was killed: no answer is coming any more."""
+    run = Run(
+        id=new_id(), tenant=corpus.tenant, corpus_id=corpus.id, created_at=utc_now() - age, actor="a", question="q?"
+    )
+    ensure_partitions_of("answering_run", run.created_at)
+    with tenant_session(corpus.tenant):
+        run.save(force_insert=True)
+    client.force_login(member, backend="django.contrib.auth.backends.ModelBackend")
+
+    assert said in client.get(f"/answers/{run.id}").content.decode()

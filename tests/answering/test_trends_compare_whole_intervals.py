@@ -67,7 +67,7 @@ def test_the_lead_names_the_ends_and_the_peak(loaded, caller, now):
     claim = lead(answer)
     assert claim["text"] == (
         "Records that mention “late deliveries” went from 1 of 8 in February 2026 to 2 of 7 in April 2026,"
-        " with the most, 5 of 9, in March 2026."
+        " with the largest share, 5 of 9, in March 2026."
     )
     assert claim["measure"]["components"] == {
         "first": 1, "first_of": 8, "peak": 5, "peak_of": 9, "last": 2, "last_of": 7,
@@ -94,7 +94,8 @@ def test_within_a_period_its_own_ends_count(loaded, caller, now):
     )
 
     assert lead(answer)["text"] == (
-        "Records that mention “late deliveries” fell from 5 of 9 in March 2026 to 2 of 7 in April 2026."
+        "Records that mention “late deliveries” went from 5 of 9 in March 2026 to 2 of 7 in April 2026,"
+        " a smaller share (from 1 March 2026; before 1 May 2026)."
     )
 
 
@@ -106,7 +107,7 @@ def test_without_two_whole_intervals_the_records_are_counted(loaded, caller, now
         now=now,
     )
 
-    assert "mention “late deliveries”." in lead(answer)["text"]
+    assert "5 of 9 records mention “late deliveries” (from 1 March 2026;" in lead(answer)["text"]
 
 
 def test_a_record_without_a_date_is_counted_and_is_in_no_interval(loaded):

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from django.db import connections
 
 from core.configuration import PROJECT_ROOT
 from core.errors import InvalidInput
 from tests.commands import LIMIT_SECONDS, environment, in_a_process
+from tests.databases import connect_as
 from wisdom_project.server import PortBusy, check_port, forget_dead_metrics, free_port, url_of
 
 
@@ -203,3 +205,21 @@ def test_it_answers_over_http_and_refuses_sockets(served):
     assert served.get("/ready").json()["status"] == "ready"
     assert socket_answer.status_code == 403
     assert "Traceback" not in served.errors.read_text()
+
+
+@on_linux
+@pytest.mark.slow
+def test_connections_that_died_cost_nobody_a_request(served, test_database):
+    """As after a restart of the database: the pool is full of connections that lead nowhere."""
+    served.wait_until_up()
+    for _ in range(4):
+        assert served.get("/ready").status_code == 200
+
+    connections.close_all()
+    with connect_as("default", test_database.name) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
+        )
+
+    assert [served.get("/ready").status_code for _ in range(4)] == [200] * 4

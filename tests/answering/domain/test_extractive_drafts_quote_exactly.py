@@ -1,6 +1,7 @@
 """The drafter without a model quotes records exactly, joins what says the same and leaves out what says nothing."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,25 +118,51 @@ def test_facts_lead() -> None:
         (Fact(FactKind.ACCOUNT, "NEAS", Measure(1200, "records", accounts=1)), "1,200 records are from “NEAS”."),
         (
             _trend(first=(3, 40), last=(9, 50)),
-            "Records that mention “app” rose from 3 of 40 in March 2021 to 9 of 50 in May 2021.",
+            "Records that mention “app” went from 3 of 40 in March 2021 to 9 of 50 in May 2021, a larger share.",
         ),
         (
-            _trend(first=(9, 40), last=(3, 50)),
-            "Records that mention “app” fell from 9 of 40 in March 2021 to 3 of 50 in May 2021.",
+            # More records, and fewer of them: half as much.
+            _trend(first=(4, 40), last=(5, 100)),
+            "Records that mention “app” went from 4 of 40 in March 2021 to 5 of 100 in May 2021, a smaller share.",
         ),
         (
-            _trend(first=(3, 40), last=(3, 50)),
-            "Records that mention “app” went from 3 of 40 in March 2021 to 3 of 50 in May 2021.",
+            _trend(first=(3, 40), last=(6, 80)),
+            "Records that mention “app” went from 3 of 40 in March 2021 to 6 of 80 in May 2021.",
         ),
         (
             _trend(first=(1, 40), last=(0, 50), peak=(1200, 6000)),
             "Records that mention “app” went from 1 of 40 in March 2021 to 0 of 50 in May 2021,"
-            " with the most, 1,200 of 6,000, in April 2021.",
+            " with the largest share, 1,200 of 6,000, in April 2021.",
         ),
     ],
 )
 def test_facts_are_worded_by_kind(fact: Fact, text: str) -> None:
     assert fact_text(fact) == text
+
+
+@pytest.mark.parametrize(
+    ("filters", "within"),
+    [
+        ({}, ""),
+        ({"source": ["app_review"]}, " (source “app review”)"),
+        ({"account": ["A", "B"], "theme": ['The "best"']}, " (theme “The 'best'”; account “A” or “B”)"),
+        ({"facets": {"rating": [1, 2]}}, " (rating “1” or “2”)"),
+        ({"ids": ["x"]}, " (of the listed records)"),
+        (
+            {"occurred_from": "2026-03-01T00:00:00Z", "occurred_to": "2026-04-01T12:30:00Z"},
+            " (from 1 March 2026; before 1 April 2026, 12:30)",
+        ),
+    ],
+)
+def test_a_count_says_within_what_it_was_counted(filters: dict[str, Any], within: str) -> None:
+    """And its dates are bound to the query that holds them."""
+    measure = Measure(12, "records", denominator=40, query={"filters": filters})
+    fact = Fact(FactKind.MENTIONS, "app", measure)
+
+    drafted = draft(PLAN, [], [fact])
+
+    assert fact_text(fact) == f"12 of 40 records mention “app”{within}."
+    assert ground(drafted, [], measure_results={1: MeasureResult(12, denominator=40)}).accepted
 
 
 def test_a_trend_passes_when_its_query_holds_its_dates() -> None:
