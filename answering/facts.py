@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from answering.domain.facts import Fact, FactKind
 from answering.domain.periods import Interval, interval_name, whole_intervals
 from answering.domain.planner import Facet, Intent, Plan, Tool, ToolCall
+from answering.domain.relevance import is_stance
 from answering.measures import measured
 from answering.tools import AccountContext, Breakdown, ToolResult, aggregate_by_theme
 from feedback.domain.filters import FilterSet
@@ -43,7 +44,8 @@ def topic_facets(
     A question says more than its topic ("compare the arguments about …"); the records that were found tell
     which of its words are the topic. With `or_all` every facet is one where the evidence is about none.
     """
-    facets = [(f, select_mentions(corpus=corpus, text=f.text, filters=filters)) for f in plan.facets]
+    named = [facet for facet in plan.facets if not is_stance(facet.text)]
+    facets = [(facet, select_mentions(corpus=corpus, text=facet.text, filters=filters)) for facet in named]
     facets = [(facet, selection) for facet, selection in facets if selection.groups]
     about = [(facet, selection) for facet, selection in facets if _share(evidence, selection) >= _ABOUT]
     return about or (facets if or_all else [])

@@ -139,6 +139,11 @@ def relevance(
     return calibrate(signals, CALIBRATIONS[calibrated])
 
 
+def is_stance(words: str) -> bool:
+    """Tell whether words only say how people stand to a topic: no number of records is of interest for them."""
+    return all(fold(word) in _STANCE for word in words.split())
+
+
 def calibrate(signals: Signals, calibration: Calibration) -> float:
     """Map signals to a chance in [0, 1]."""
     offset, *weights = astuple(calibration)

@@ -84,3 +84,8 @@ def test_a_number_that_changes_while_it_is_checked_is_counted_anew(loaded, calle
 
     assert answer["outcome"] == "answered"
     assert numbers(answer) == ["3 of 16 records from 1 account mention “delivery”."]
+
+
+def test_words_that_say_how_people_stand_are_not_counted(loaded, caller, now):
+    for lead in numbers(ask(caller=caller, question="Do people actually like the kettle?", now=now)):
+        assert "“kettle”" in lead
