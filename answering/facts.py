@@ -45,7 +45,10 @@ def topic_facets(
     which of its words are the topic. With `or_all` every facet is one where the evidence is about none.
     """
     named = [facet for facet in plan.facets if not is_stance(facet.text)]
-    facets = [(facet, select_mentions(corpus=corpus, text=facet.text, filters=filters)) for facet in named]
+    facets = [
+        (facet, select_mentions(corpus=corpus, text=facet.text, filters=filters, language=plan.language))
+        for facet in named
+    ]
     facets = [(facet, selection) for facet, selection in facets if selection.groups]
     about = [(facet, selection) for facet, selection in facets if _share(evidence, selection) >= _ABOUT]
     return about or (facets if or_all else [])
@@ -57,14 +60,16 @@ def topic(*, corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[
     return " ".join(facet.text for facet in (about or plan.facets)[:_MAX_FACETS])
 
 
-def aggregate(*, corpus: Corpus, query: str, call: ToolCall, filters: FilterSet) -> ToolResult[Breakdown]:
+def aggregate(
+    *, corpus: Corpus, query: str, call: ToolCall, filters: FilterSet, language: str
+) -> ToolResult[Breakdown]:
     """Call `aggregate_by_theme` for what the question is about, within the call's own filters."""
     side = call.arguments.get("filters", {}).get("account")
     if side and not filters.ids:
         # One side of a comparison: the account of this side, not all that the question names.
         filters = replace(filters, account=tuple(side))
     limit = int(call.arguments.get("limit", 8))
-    return aggregate_by_theme(corpus=corpus, query=query, filters=filters, limit=limit)
+    return aggregate_by_theme(corpus=corpus, query=query, filters=filters, limit=limit, language=language)
 
 
 def facts_of(
@@ -100,6 +105,8 @@ def _mentions(corpus: Corpus, plan: Plan, filters: FilterSet, admitted: int, evi
 
     Who asks how many is given a number in any case.
     """
+    if plan.asks_for_what_is_not:
+        return []
     is_asked = plan.intent is Intent.HOW_MANY
     facts = []
     for facet, selection in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence, or_all=is_asked):

@@ -32,7 +32,13 @@ def search_in_a_loop(
     ceilings of the settings. A failed refinement ends the loop with what is there.
     """
     wisdom = settings.WISDOM
-    first = search_feedback(corpus=corpus, query=plan.topic or plan.question, filters=filters, top_k=wisdom.loop_top_k)
+    first = search_feedback(
+        corpus=corpus,
+        query=plan.topic or plan.question,
+        filters=filters,
+        top_k=wisdom.loop_top_k,
+        language=plan.language,
+    )
     if first.value is None:
         return first, []
     found = first.value
@@ -45,7 +51,9 @@ def search_in_a_loop(
         if facet is None:
             break
         tried.add(facet.text)
-        result = search_feedback(corpus=corpus, query=facet.text, filters=filters, top_k=wisdom.loop_top_k)
+        result = search_feedback(
+            corpus=corpus, query=facet.text, filters=filters, top_k=wisdom.loop_top_k, language=plan.language
+        )
         if result.value is None:
             turns.append({"query": facet.text, "failed": result.reason, "score": turns[-1]["score"]})
             break

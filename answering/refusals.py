@@ -89,7 +89,9 @@ def _suggestions(
     found = []
     for candidate in dict.fromkeys(wider):
         used = candidate.merged_with(inferred)
-        retrieved = retrieve(corpus=corpus, query=plan.topic or plan.question, filters=used, top_k=top_k)
+        retrieved = retrieve(
+            corpus=corpus, query=plan.topic or plan.question, filters=used, top_k=top_k, language=plan.language
+        )
         retrieved = rerank_hits(retrieved, top_k=top_k, as_of=state.as_of)
         if not retrieved.hits or relevance_of(retrieved, plan=plan, passages=state.passages) < floor:
             continue

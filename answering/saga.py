@@ -170,10 +170,14 @@ def _call(run: Progress, call: ToolCall) -> ToolResult[Any]:
     corpus = run.request.corpus
     if call.tool is Tool.TREND:
         interval = Grouping(run.plan.interval.value)
-        return trend_over_time(corpus=corpus, query=_counted(run), filters=run.filters, interval=interval)
+        return trend_over_time(
+            corpus=corpus, query=_counted(run), filters=run.filters, interval=interval, language=run.plan.language
+        )
     if call.tool is Tool.ACCOUNT:
         return get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
-    return facts.aggregate(corpus=corpus, query=_counted(run), call=call, filters=run.filters)
+    return facts.aggregate(
+        corpus=corpus, query=_counted(run), call=call, filters=run.filters, language=run.plan.language
+    )
 
 
 def _counted(run: Progress) -> str:
@@ -193,7 +197,9 @@ def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolRe
         turns += made
         return result
     query = planned.topic or request.question
-    return search_feedback(corpus=request.corpus, query=query, filters=run.filters, top_k=request.top_k)
+    return search_feedback(
+        corpus=request.corpus, query=query, filters=run.filters, top_k=request.top_k, language=planned.language
+    )
 
 
 def rerank_step(run: Progress) -> dict[str, Any]:

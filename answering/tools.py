@@ -76,26 +76,33 @@ class Breakdown:
     groups: tuple[GroupCount, ...]
 
 
-def search_feedback(*, corpus: Corpus, query: str, filters: FilterSet, top_k: int | None) -> ToolResult[Retrieved]:
-    """Find the records that a query is about."""
+def search_feedback(
+    *, corpus: Corpus, query: str, filters: FilterSet, top_k: int | None, language: str | None = None
+) -> ToolResult[Retrieved]:
+    """Find the records that a query is about; `language` is the query's where it is known, here and below."""
     return _call(
         Tool.SEARCH,
-        lambda: retrieve(corpus=corpus, query=query, filters=filters, top_k=top_k, mode=Mode.HYBRID),
+        lambda: retrieve(corpus=corpus, query=query, filters=filters, top_k=top_k, mode=Mode.HYBRID, language=language),
     )
 
 
 def aggregate_by_theme(
-    *, corpus: Corpus, query: str, filters: FilterSet, limit: int | None = None
+    *, corpus: Corpus, query: str, filters: FilterSet, limit: int | None = None, language: str | None = None
 ) -> ToolResult[Breakdown]:
     """Count the records that mention the words of a query, by theme; a blank query counts all."""
-    return _call(Tool.AGGREGATE, lambda: _breakdown(corpus, query, filters, Grouping.THEME, limit))
+    return _call(Tool.AGGREGATE, lambda: _breakdown(corpus, query, filters, Grouping.THEME, limit, language))
 
 
 def trend_over_time(
-    *, corpus: Corpus, query: str, filters: FilterSet, interval: Grouping = Grouping.MONTH
+    *,
+    corpus: Corpus,
+    query: str,
+    filters: FilterSet,
+    interval: Grouping = Grouping.MONTH,
+    language: str | None = None,
 ) -> ToolResult[Breakdown]:
     """Count the records that mention the words of a query, by interval; a blank query counts all."""
-    return _call(Tool.TREND, lambda: _breakdown(corpus, query, filters, interval, None))
+    return _call(Tool.TREND, lambda: _breakdown(corpus, query, filters, interval, None, language))
 
 
 def get_account_context(
@@ -118,9 +125,11 @@ def get_account_context(
     return _call(Tool.ACCOUNT, context)
 
 
-def _breakdown(corpus: Corpus, query: str, filters: FilterSet, by: Grouping, limit: int | None) -> Breakdown:
+def _breakdown(
+    corpus: Corpus, query: str, filters: FilterSet, by: Grouping, limit: int | None, language: str | None
+) -> Breakdown:
     if query.strip():
-        selection = select_mentions(corpus=corpus, text=query, filters=filters)
+        selection = select_mentions(corpus=corpus, text=query, filters=filters, language=language)
     else:
         selection = Selection(filters=filters)
     return Breakdown(

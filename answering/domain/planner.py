@@ -110,6 +110,11 @@ class Plan:
     language: str = "en"
 
     @property
+    def asks_for_what_is_not(self) -> bool:
+        """Tell whether it asks for the records that don't say something: those that do are not their number."""
+        return self.intent in (Intent.HOW_MANY, Intent.WHO) and bool(_NEGATED.search(self.question))
+
+    @property
     def asks_about_everything(self) -> bool:
         """Tell whether all records that its filters admit are what it asks about: an account's, or the whole corpus's."""
         if self.facets:
@@ -134,7 +139,8 @@ _INTENTS: Final = (
         r"(?:getting|becoming)\s+\w+\s+again|how\s+(?:did|has|have|do|does)\b.{1,80}\b(?:develop|evolve)(?:ed|s)?\b|"
         r"(?:ris|fall|increas|decreas|declin|grow|improv|worsen|chang)(?:e|es|ed|ing)\b|develop(?:ed|ing)\s+since|"
         r"(?:month|week|year|day|quarter)\s+(?:by|on|over|after)\s+(?:month|week|year|day|quarter)|per\s+(?:day|week|month|quarter|year)|"
-        r"entwickel\w*|entwicklung|verlauf|im\s+laufe|tendencia\w*|evoluci\w+|evolucion\w+|évolution|évolué)\b",
+        r"entwickel\w*|entwicklung|verlauf|im\s+laufe|(?:besser|schlechter|schlimmer)\s*\?|wird\b.{1,60}\b(?:besser|schlechter|schlimmer)|"
+        r"(?:empeor|mejor)(?:ando|ado)|han?\s+evolucionado|tendencia\w*|evoluci\w+|evolucion\w+|évolution|évolué)\b",
     ),
     (
         Intent.HOW_MANY,
@@ -153,6 +159,10 @@ _INTENTS: Final = (
     ),
 )
 _INTENT_PATTERNS: Final = tuple((intent, re.compile(pattern, re.IGNORECASE)) for intent, pattern in _INTENTS)
+_NEGATED: Final = re.compile(
+    r"\b(?:not|never|without|no\s+longer|nicht|nie|ohne|kein\w*|sin|nunca|ne|sans)\b|n[’']t\b|^\W*(?:\w+\W+){0,4}no\b",
+    re.IGNORECASE,
+)
 _ABOUT_ACCOUNT: Final = re.compile(
     r"\b(?:tell\s+me\s+about|brief\s+me|what(?:'s|’s|\s+is)\s+(?:going\s+on|happening|new|up)\s+(?:with|at)|status\s+of|context\s+(?:for|on|of)|"
     r"overview\s+of|summar(?:y|ise|ize)|account|prepare\s+me|how\s+is\b.{1,40}\bdoing|was\s+ist\s+los\s+bei|qué\s+pasa\s+con)\b",
@@ -174,6 +184,7 @@ differences differ trend trends change changes changed changing develop record r
 surveys time times please show give list find summarise summarize summary happening happen happens happened need needs want
 sagen sagt denken meinen kunden patienten nutzer grund gründe wichtigsten häufigsten rückmeldungen dicen piensan opinan
 clientes pacientes usuarios comentarios opiniones motivos principales disent pensent clients avis raisons
+eintrag einträge einträgen erwähnt erwähnen viele registro registros menciona mencionan habla hablan
 """
 _FRAME: Final = frozenset(_FRAME_WORDS.split())
 # How something goes, which a trend measures, is not what goes.
@@ -182,7 +193,11 @@ _COURSE: Final = frozenset(
     " falls falling fell increase increases increasing increased decrease decreases decreasing decreased decline declines"
     " declining declined grow grows growing grew improve improves improving improved worsen worsens worsening worsened"
     " develops developed developing evolve evolves evolved month months monthly week weeks weekly quarter quarters quarterly"
-    " year years yearly day days daily".split()
+    " year years yearly day days daily trend tendency"
+    " wird werden wurde besser schlechter schlimmer mehr weniger entwickelt entwickelte entwickeln zugenommen abgenommen"
+    " gestiegen gesunken pro tag tage woche wochen monat monate monaten quartal quartale jahr jahre jahren"
+    " está están empeorando mejorando empeorado mejorado evolucionado cambiado aumentado disminuido tendencia evolución"
+    " por día semana mes meses trimestre año años".split()
 )
 # What a question about everything asks for.
 _BROAD_WORDS: Final = frozenset(

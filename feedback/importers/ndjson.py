@@ -49,10 +49,18 @@ def parse_line(row: int, line: bytes) -> dict[str, Any] | Rejection | None:
     except orjson.JSONDecodeError as fault:
         found = _with_lone_surrogates(line)
         if found is None:
-            return Rejection(row, "", _excerpt(line), "bad_json", f"Column {fault.colno}: {fault.msg}.")
+            return Rejection(row, "", _excerpt(line), "bad_json", _what_is_wrong(line, fault))
     if not isinstance(found, dict):
         return Rejection(row, "", shown(found), "not_an_object", "Write each line as a JSON object with id and text.")
     return found
+
+
+def _what_is_wrong(line: bytes, fault: orjson.JSONDecodeError) -> str:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return "The line isn't UTF-8 text: save the file as UTF-8, or send it as CSV, whose encoding is found out."
+    return f"Column {fault.colno}: {fault.msg}."
 
 
 def _with_lone_surrogates(line: bytes) -> Any:

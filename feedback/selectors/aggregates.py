@@ -69,9 +69,9 @@ class GroupCount:
     count: Count
 
 
-def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet) -> Selection:
+def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet, language: str | None = None) -> Selection:
     """Return the selection of records that hold every word of the text; words that everybody uses don't count."""
-    terms = question_terms(corpus=corpus, query=checked_query(text))
+    terms = question_terms(corpus=corpus, query=checked_query(text), language=language)
     return Selection(tuple((term.lexeme,) for term in terms), filters)
 
 

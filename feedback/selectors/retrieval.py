@@ -76,9 +76,12 @@ def checked_query(text: str) -> str:
     return text.strip()
 
 
-def question_terms(*, corpus: Corpus, query: str) -> tuple[QuestionTerm, ...]:
-    """Return the words of a question as the index knows them, in ascending order."""
-    configuration = text_search_configuration(detect(query, hint=corpus.language))
+def question_terms(*, corpus: Corpus, query: str, language: str | None = None) -> tuple[QuestionTerm, ...]:
+    """Return the words of a question as the index knows them, in ascending order.
+
+    `language` is that of a few words from a longer question; else it is told from the words, or it is the corpus's.
+    """
+    configuration = text_search_configuration(language or detect(query, hint=corpus.language))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT l.lexeme, t.term_id, coalesce(t.document_frequency, 0),"
@@ -110,17 +113,18 @@ def retrieve(
     filters: FilterSet | None = None,
     top_k: int | None = None,
     mode: Mode = Mode.HYBRID,
+    language: str | None = None,
 ) -> Retrieved:
     """Search both arms within the filters and fuse; ordered by the fused score.
 
-    Candidates are top-k times the multiplier; `rerank_hits` orders them anew and cuts.
+    `language` is the query's where it is known. Candidates are top-k times the multiplier; `rerank_hits` orders them anew and cuts.
     Raises: InvalidInput for a blank or oversized query or a bad top_k.
     """
     query = checked_query(query)
     wanted, notes = clamp_top_k(top_k)
     filters = filters or FilterSet()
     state = corpus_state(corpus=corpus)
-    terms = question_terms(corpus=corpus, query=query)
+    terms = question_terms(corpus=corpus, query=query, language=language)
     pool = wanted * settings.WISDOM.candidate_multiplier
     lexical = _search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[_Found] = []

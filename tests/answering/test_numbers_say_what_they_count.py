@@ -89,3 +89,26 @@ def test_a_number_that_changes_while_it_is_checked_is_counted_anew(loaded, calle
 def test_words_that_say_how_people_stand_are_not_counted(loaded, caller, now):
     for lead in numbers(ask(caller=caller, question="Do people actually like the kettle?", now=now)):
         assert "“kettle”" in lead
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many records do not mention delivery?",
+        "How many customers don't mention the kettle?",
+        "Who never mentions the kettle?",
+    ],
+)
+def test_the_records_that_say_something_are_not_the_number_of_those_that_dont(loaded, caller, now, question):
+    answer = ask(caller=caller, question=question, now=now)
+
+    assert not [claim for claim in answer["claims"] if claim["kind"] == "measure"]
+
+
+def test_a_question_in_another_language_is_counted_in_that_language(loaded, ingest, caller, now):
+    ingest(make_document("de-2", "Zwei Lieferungen kamen beschädigt an.", language="de"))
+
+    (lead, *_) = numbers(ask(caller=caller, question="Wie viele Kunden erwähnen eine Lieferung?", now=now))
+
+    # One record has the singular and the other the plural: both are stemmed as German.
+    assert lead == "2 of 15 records mention “Lieferung”."

@@ -23,7 +23,10 @@ class Command(WisdomCommand):
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
-            "--by", choices=list(Grouping), default=Grouping.THEME, help="the groups; theme if not given"
+            "--by",
+            choices=[by.value for by in Grouping],
+            default=Grouping.THEME.value,
+            help="the groups; theme if not given",
         )
         parser.add_argument("--query", type=readable_text, help="only records that hold all of these words")
         parser.add_argument(

@@ -50,7 +50,12 @@ class Command(WisdomCommand):
             metavar="KEY=VALUE",
             help="only such records; a key is repeated for alternatives",
         )
-        parser.add_argument("--mode", choices=list(Mode), default=Mode.HYBRID, help="which arms; hybrid if not given")
+        parser.add_argument(
+            "--mode",
+            choices=[mode.value for mode in Mode],
+            default=Mode.HYBRID.value,
+            help="which arms; hybrid if not given",
+        )
         parser.add_argument("--explain", action="store_true", help="say how each hit came to its rank")
 
     def handle(self, *args: Any, **options: Any) -> None:
