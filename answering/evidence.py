@@ -10,6 +10,7 @@ from answering.domain.planner import Plan
 from answering.domain.relevance import relevance
 from answering.domain.render import record_label
 from feedback.domain.bm25 import idf
+from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Hit, Retrieved
 
 
@@ -30,12 +31,12 @@ def weights_of(retrieved: Retrieved) -> dict[str, float]:
     return {term.lexeme.lstrip("=~"): term.idf for term in retrieved.terms}
 
 
-def relevance_of(retrieved: Retrieved, *, plan: Plan, passages: int) -> float:
+def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passages: int) -> float:
     """Return how far the hits discuss what the plan asks, from 0 to 1; `passages` is the size of the corpus.
 
-    Of a question about all records that its filters admit they cannot stray.
+    From a question about all records that the filters of the search admit they cannot stray.
     """
-    if plan.asks_about_everything:
+    if plan.asks_about_all(filters.account):
         return 1.0
     cosines = [hit.vector_score for hit in retrieved.hits]
     return relevance(

@@ -65,8 +65,10 @@ def aggregate(
 ) -> ToolResult[Breakdown]:
     """Call `aggregate_by_theme` for what the question is about, within the call's own filters."""
     side = call.arguments.get("filters", {}).get("account")
-    if side and not filters.ids:
+    if side:
         # One side of a comparison: the account of this side, not all that the question names.
+        if filters.ids or not set(side) <= set(filters.account):
+            return ToolResult(Tool.AGGREGATE, None, f"the filters leave {side[0]} out")
         filters = replace(filters, account=tuple(side))
     limit = int(call.arguments.get("limit", 8))
     return aggregate_by_theme(corpus=corpus, query=query, filters=filters, limit=limit, language=language)
@@ -93,7 +95,7 @@ def facts_of(
         elif result.tool is Tool.AGGREGATE:
             found += _themes(result.value)
     if plan.intent is Intent.COMPARE and len(plan.inferred.accounts) > 1:
-        found = _sides(corpus, plan, filters, evidence)
+        found = _sides(corpus, results)
     elif plan.intent not in (Intent.ACCOUNT_CONTEXT, Intent.TREND) or not found:
         found = _mentions(corpus, plan, filters, admitted, evidence) + found
     distinct = {fact.measure.query_id: fact for fact in reversed(found)}
@@ -116,22 +118,18 @@ def _mentions(corpus: Corpus, plan: Plan, filters: FilterSet, admitted: int, evi
     return facts[:_MAX_FACETS]
 
 
-def _sides(corpus: Corpus, plan: Plan, filters: FilterSet, evidence: Sequence[Hit]) -> list[Fact]:
-    """Count each side of a comparison by itself, beside all the records of that side; none may be nothing here."""
-    about = topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence, or_all=True)
+def _sides(corpus: Corpus, results: Sequence[ToolResult[Any]]) -> list[Fact]:
+    """Name what was counted of each side of a comparison, beside all the records of that side."""
     facts = []
-    for account in plan.inferred.accounts[:MAX_FACTS]:
-        side = replace(filters, account=(account,))
-        admitted = Selection(filters=side)
-        if about:
-            facet, mentions = about[0]
-            selection = replace(mentions, filters=side)
-            count = count_matching(corpus=corpus, selection=selection)
-            denominator = count_matching(corpus=corpus, selection=admitted).value
-            facts.append(Fact(FactKind.MENTIONS, facet.text, measured(count, selection, denominator=denominator)))
+    for breakdown in (result.value for result in results if result.tool is Tool.AGGREGATE and result.value):
+        selection: Selection = breakdown.selection
+        (account,) = selection.filters.account
+        if selection.groups:
+            denominator = count_matching(corpus=corpus, selection=Selection(filters=selection.filters)).value
+            measure = measured(breakdown.total, selection, denominator=denominator)
+            facts.append(Fact(FactKind.MENTIONS, breakdown.query, measure))
         else:
-            count = count_matching(corpus=corpus, selection=admitted)
-            facts.append(Fact(FactKind.ACCOUNT, account, measured(count, admitted, denominator=None)))
+            facts.append(Fact(FactKind.ACCOUNT, account, measured(breakdown.total, selection, denominator=None)))
     return facts
 
 

@@ -93,7 +93,7 @@ def _suggestions(
             corpus=corpus, query=plan.topic or plan.question, filters=used, top_k=top_k, language=plan.language
         )
         retrieved = rerank_hits(retrieved, top_k=top_k, as_of=state.as_of)
-        if not retrieved.hits or relevance_of(retrieved, plan=plan, passages=state.passages) < floor:
+        if not retrieved.hits or relevance_of(retrieved, plan=plan, filters=used, passages=state.passages) < floor:
             continue
         about = [
             selection for _, selection in topic_facets(corpus=corpus, plan=plan, filters=used, evidence=retrieved.hits)

@@ -131,6 +131,7 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
         return {"admitted": 0}
     turns: list[dict[str, Any]] = []
     result: ToolResult[Any]
+    topic: str | None = None
     # The search goes first: what it finds tells which of the question's words are its topic.
     for call in sorted(run.plan.tools, key=lambda call: call.tool is not Tool.SEARCH):
         run.budget = run.budget.charge(at=time.monotonic(), tool=call.tool.value)
@@ -138,7 +139,8 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
             result = _search(run, run.plan, turns)
             run.retrieved = result.value
         else:
-            result = _call(run, call)
+            topic = _topic(run) if topic is None else topic
+            result = _call(run, call, topic)
         run.tool_results.append(result)
     detail: dict[str, Any] = {
         "admitted": run.admitted,
@@ -164,23 +166,21 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
     return detail
 
 
-def _call(run: Progress, call: ToolCall) -> ToolResult[Any]:
-    """Call a tool that counts."""
+def _call(run: Progress, call: ToolCall, topic: str) -> ToolResult[Any]:
+    """Call a tool that counts, for the words that the question's numbers are about."""
     assert run.plan is not None
     corpus = run.request.corpus
     if call.tool is Tool.TREND:
         interval = Grouping(run.plan.interval.value)
         return trend_over_time(
-            corpus=corpus, query=_counted(run), filters=run.filters, interval=interval, language=run.plan.language
+            corpus=corpus, query=topic, filters=run.filters, interval=interval, language=run.plan.language
         )
     if call.tool is Tool.ACCOUNT:
         return get_account_context(corpus=corpus, account=str(call.arguments["account"]), filters=run.filters)
-    return facts.aggregate(
-        corpus=corpus, query=_counted(run), call=call, filters=run.filters, language=run.plan.language
-    )
+    return facts.aggregate(corpus=corpus, query=topic, call=call, filters=run.filters, language=run.plan.language)
 
 
-def _counted(run: Progress) -> str:
+def _topic(run: Progress) -> str:
     """Return the words of the question that its numbers are about."""
     assert run.plan is not None
     read = run.retrieved.hits[: run.request.limits.evidence] if run.retrieved else ()
@@ -209,7 +209,7 @@ def rerank_step(run: Progress) -> dict[str, Any]:
     run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
     read = run.retrieved.hits[: run.request.limits.evidence]
     run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
-    run.relevance = relevance_of(run.retrieved, plan=run.plan, passages=run.state.passages)
+    run.relevance = relevance_of(run.retrieved, plan=run.plan, filters=run.filters, passages=run.state.passages)
     run.evidence = evidence_of(read, relevance=run.relevance)
     if run.relevance < run.request.rules.min_evidence_relevance:
         run.refusal = refuse(
@@ -244,12 +244,12 @@ def verify_step(run: Progress) -> dict[str, Any]:
 
     A number that has changed since it was counted, as while records come in, is counted anew.
     """
+    run.grounding = _checked(run)
     for _ in range(_COUNTS):
-        run.grounding = _checked(run)
-        if all(verdict.code is not FailureCode.MEASURE_MISMATCH for verdict in run.grounding.claims):
+        numbers = {claim.id for claim in run.draft.claims if claim.kind is ClaimKind.MEASURE}
+        if not any(v.id in numbers and v.code is FailureCode.MEASURE_MISMATCH for v in run.grounding.claims):
             break
         _draft_anew(run)
-    else:
         run.grounding = _checked(run)
     failed = [verdict for verdict in run.grounding.claims if not verdict.supported]
     metrics.UNSUPPORTED_CLAIMS.inc(len(failed))
@@ -283,7 +283,9 @@ def _draft_anew(run: Progress) -> None:
     """Count and draft again from the same evidence."""
     assert run.plan is not None
     run.admitted = count_admitted(corpus=run.request.corpus, filters=run.filters)
-    run.tool_results = [_call(run, call) for call in run.plan.tools if call.tool is not Tool.SEARCH]
+    searched = [result for result in run.tool_results if result.tool is Tool.SEARCH]
+    topic = _topic(run)
+    run.tool_results = searched + [_call(run, call, topic) for call in run.plan.tools if call.tool is not Tool.SEARCH]
     _draft(run)
 
 

@@ -108,10 +108,10 @@ def trend_over_time(
 def get_account_context(
     *, corpus: Corpus, account: str, filters: FilterSet, limit: int | None = None
 ) -> ToolResult[AccountContext]:
-    """Say what an account's records are about."""
+    """Say what an account's records are about, of those that the filters admit."""
 
     def context() -> AccountContext:
-        selection = Selection(filters=filters.merged_with(FilterSet(account=(account,))))
+        selection = Selection(filters=filters, within=(Grouping.ACCOUNT, account))
         first, last = first_and_last(corpus=corpus, selection=selection)
         return AccountContext(
             account=account,

@@ -94,6 +94,15 @@ class UpstreamUnavailable(WisdomError):
     code = "upstream_unavailable"
 
 
+class DatabaseUnavailable(UpstreamUnavailable):
+    """The database is away or took too long."""
+
+    code = "database_unavailable"
+
+    def __init__(self, message: str = "The database is away or took too long: try again in a moment.") -> None:
+        super().__init__(message)
+
+
 class UpstreamTimedOut(WisdomError):
     """Something that we call did not answer in time."""
 

@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 
 from core.clock import utc_now
-from core.errors import NotAuthenticated, UpstreamUnavailable, WisdomError
+from core.errors import DatabaseUnavailable, NotAuthenticated, WisdomError
 from tenants.selectors import find_caller_of_user, get_caller_of_key
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ class CallerMiddleware:
                 target.caller_error = error
             except (OperationalError, InterfaceError):
                 log.exception("who is asking can't be found out")
-                target.caller_error = UpstreamUnavailable(
-                    "The database is away or took too long: try again in a moment.", code="database_unavailable"
-                )
+                target.caller_error = DatabaseUnavailable()
         return self.get_response(request)
 
 

@@ -115,12 +115,9 @@ def rest_exception_handler(error: Exception, context: dict[str, Any]) -> Respons
     return Response(_unexpected_body(), status=500)
 
 
-def _database_away(error: Exception) -> errors.UpstreamUnavailable:
-    """Return what is told of a database that is away or took too long: it is worth another try."""
+def _database_away(error: Exception) -> errors.DatabaseUnavailable:
     log.error("the database is away or took too long", exc_info=error)
-    return errors.UpstreamUnavailable(
-        "The database is away or took too long: try again in a moment.", code="database_unavailable"
-    )
+    return errors.DatabaseUnavailable()
 
 
 def _first_message(detail: Any) -> str:

@@ -114,12 +114,15 @@ class Plan:
         """Tell whether it asks for the records that don't say something: those that do are not their number."""
         return self.intent in (Intent.HOW_MANY, Intent.WHO) and bool(_NEGATED.search(self.question))
 
-    @property
-    def asks_about_everything(self) -> bool:
-        """Tell whether all records that its filters admit are what it asks about: an account's, or the whole corpus's."""
-        if self.facets:
+    def asks_about_all(self, accounts: Sequence[str]) -> bool:
+        """Tell whether it asks about all records of a search that was confined to these accounts, or to none.
+
+        A caller's filter on another account than the question names leaves nothing that it asks about.
+        """
+        named = self.inferred.accounts
+        if self.facets or (named and not (accounts and set(accounts) <= set(named))):
             return False
-        compares_accounts = self.intent is Intent.COMPARE and len(self.inferred.accounts) > 1
+        compares_accounts = self.intent is Intent.COMPARE and len(named) > 1
         return (
             compares_accounts
             or self.intent in (Intent.ACCOUNT_CONTEXT, Intent.HOW_MANY)

@@ -112,3 +112,21 @@ def test_a_question_in_another_language_is_counted_in_that_language(loaded, inge
 
     # One record has the singular and the other the plural: both are stemmed as German.
     assert lead == "2 of 15 records mention “Lieferung”."
+
+
+@pytest.mark.parametrize("filters", [{"account": ["Mill Lane Hotel"]}, {"ids": ["r-05", "r-06"]}])
+def test_an_account_outside_the_callers_filter_is_not_answered_from_anothers_records(loaded, caller, now, filters):
+    answer = ask(caller=caller, question="Tell me about Harbour Cafe", filters=filters, now=now)
+
+    assert answer["outcome"] == "refused"
+
+
+def test_a_side_outside_the_callers_filter_is_not_counted(loaded, caller, now):
+    answer = ask(
+        caller=caller,
+        question="Compare Harbour Cafe and Mill Lane Hotel",
+        filters={"account": ["Harbour Cafe"]},
+        now=now,
+    )
+
+    assert numbers(answer) == ["3 records are from “Harbour Cafe”."]
