@@ -1,0 +1,14 @@
+"""Retrieval: two arms, fusion, rerank; filters are part of each search."""
+
+from feedback.selectors.retrieval.question import MAX_QUERY_CHARACTERS, checked_query, clamp_top_k, question_terms
+from feedback.selectors.retrieval.search import rerank_hits, retrieve, serving_embedder
+
+__all__ = [
+    "MAX_QUERY_CHARACTERS",
+    "checked_query",
+    "clamp_top_k",
+    "question_terms",
+    "rerank_hits",
+    "retrieve",
+    "serving_embedder",
+]
