@@ -49,7 +49,7 @@ class WisdomSettings(BaseSettings):
     database_dsn: SecretStr | None = None
     database_owner_dsn: SecretStr | None = None
 
-    fusion_strategy: Literal["rrf", "weighted"] = "rrf"
+    fusion_strategy: Literal["adaptive", "rrf", "weighted"] = "adaptive"
     fusion_lambda: Ratio = 0.5
     rrf_k: int = Field(60, ge=1, le=1000)
     vector_scope: Literal["corpus", "lexical"] = "corpus"

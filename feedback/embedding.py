@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from feedback.clients.embedders.registry import EmbedderOptions, embedder_names, get_embedder
+from feedback.domain.fusion import ArmBalance
 
 if TYPE_CHECKING:
     from feedback.clients.embedders.protocol import Embedder
@@ -31,6 +34,23 @@ class EmbedderChoice:
 
 # Models too slow to run while somebody waits for an ingest.
 _SLOW = frozenset({"minilm"})
+
+
+# Fitted by benchmarks/quality.py on corpora of several kinds; an embedder that isn't named weighs as much as the words.
+_BALANCES: Mapping[str, ArmBalance] = MappingProxyType(
+    {
+        "static": ArmBalance(far=0.5, near=0.85, lexical_when_far=0.75, lexical_when_near=0.3),
+        "minilm": ArmBalance(far=0.6, near=0.85, lexical_when_far=0.6, lexical_when_near=0.25),
+        # Near in spelling is all that hashed n-grams know, and the words know that better.
+        "hashed": ArmBalance(far=0.0, near=1.0, lexical_when_far=0.8, lexical_when_near=0.7),
+    }
+)
+_EVEN = ArmBalance(far=0.0, near=1.0, lexical_when_far=0.5, lexical_when_near=0.5)
+
+
+def balance_of(name: str | None) -> ArmBalance:
+    """Return how much words weigh beside that embedder's vectors."""
+    return _BALANCES.get(name or "", _EVEN)
 
 
 def embedders_of(corpus: Corpus) -> EmbedderChoice:

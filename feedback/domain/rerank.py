@@ -15,22 +15,25 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 class RerankRules:
     """How much each feature weighs; weights are shares of their sum.
 
-    The default is the neutral pass: relevance and coverage alone. A source that `source_weights` does not
+    The default is the neutral pass: relevance and coverage alone, with what the question names. `exact` and `phrase`
+    count only for a question that names something or has neighbouring words; else they have no share. A source that `source_weights` does not
     name weighs 1; weights lie in [0, 1].
 
     Raises: ValueError on a negative weight, no weight at all, or a half-life that is not positive.
     """
 
-    relevance: float = 0.7
-    coverage: float = 0.3
+    relevance: float = 0.9
+    coverage: float = 0.1
     recency: float = 0.0
     source: float = 0.0
+    exact: float = 0.3
+    phrase: float = 0.05
     half_life_days: float = 180.0
     source_weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        weights = (self.relevance, self.coverage, self.recency, self.source)
-        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or sum(weights) <= 0:
+        weights = (self.relevance, self.coverage, self.recency, self.source, self.exact, self.phrase)
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or sum(weights[:4]) <= 0:
             raise ValueError("feature weights must not be negative, and one must be positive")
         if not self.half_life_days > 0:
             raise ValueError("half_life_days must be positive")
@@ -42,6 +45,7 @@ class RerankRules:
 class Candidate(Generic[KeyT]):
     """What is known of one retrieved record.
 
+    `exact` and `phrase` are in [0, 1] as `Emphasis` measures them, None where the question names nothing;
     `relevance` and `coverage` (the function below) are in [0, 1]; `occurred_at` None is an undated record,
     which gets no recency.
     """
@@ -51,6 +55,8 @@ class Candidate(Generic[KeyT]):
     coverage: float = 0.0
     source: str = ""
     occurred_at: datetime | None = None
+    exact: float | None = None
+    phrase: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +79,22 @@ def rerank(
     Recency halves every half-life back from `as_of`, which is the corpus's newest record and not the
     clock: the same corpus gives the same order.
     """
-    total = rules.relevance + rules.coverage + rules.recency + rules.source
     ranked: list[Reranked[KeyT]] = []
-    for candidate in candidates:
+    listed = list(candidates)
+    exact = rules.exact if any(candidate.exact is not None for candidate in listed) else 0.0
+    phrase = rules.phrase if any(candidate.phrase is not None for candidate in listed) else 0.0
+    total = rules.relevance + rules.coverage + rules.recency + rules.source + exact + phrase
+    for candidate in listed:
         features = {
             "relevance": rules.relevance / total * _clamped(candidate.relevance),
             "recency": rules.recency / total * recency(candidate.occurred_at, as_of, rules.half_life_days),
             "source": rules.source / total * rules.source_weights.get(candidate.source, 1.0),
             "coverage": rules.coverage / total * _clamped(candidate.coverage),
         }
+        if exact:
+            features["exact"] = exact / total * _clamped(candidate.exact or 0.0)
+        if phrase:
+            features["phrase"] = phrase / total * _clamped(candidate.phrase or 0.0)
         ranked.append(Reranked(candidate.key, min(1.0, math.fsum(features.values())), features))
     return sorted(ranked, key=lambda reranked: -reranked.score)
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from feedback.domain.emphasis import Emphasis
+
 
 class Mode(StrEnum):
     """Which arms of retrieval take part."""
@@ -106,7 +108,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A ranked list and how it came about; `lag` counts passages that the better embedder lacks still."""
+    """A ranked list and how it came about.
+
+    `lag` counts passages that the better embedder lacks still; `searched` is the question without its frame, which
+    is what both arms looked for; `emphasis` is what it names.
+    """
 
     hits: tuple[Hit, ...]
     terms: tuple[QuestionTerm, ...]
@@ -116,3 +122,5 @@ class Retrieved:
     lag: int
     candidates: int
     notes: tuple[str, ...] = ()
+    searched: str = ""
+    emphasis: Emphasis = field(default_factory=Emphasis)

@@ -45,7 +45,7 @@ def test_ready_counts_over_all_tenants(corpus, other_corpus, ingest):
 
     assert (told["corpus"], told["documents"], told["vectors"]) == (2, 2, 2)
     assert told["vocabulary"] == 4
-    assert told["fusion_strategy"] == "rrf"
+    assert told["fusion_strategy"] == "adaptive"
 
 
 def test_without_the_database_it_is_not_ready_and_tells_no_secret(database_away):

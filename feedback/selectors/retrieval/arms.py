@@ -69,5 +69,24 @@ def search_vector(
         return [Found(*row) for row in cursor.fetchall()]
 
 
+def score_lexical(terms: Sequence[QuestionTerm], found: Sequence[Found]) -> dict[UUID, float]:
+    """Return the BM25 score of the passages that the other arm found, by document; 0 without a shared word."""
+    known = [term for term in terms if term.term_id is not None]
+    if not known or not found:
+        return {}
+    documents = {row.passage_id: row.document_id for row in found}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, score FROM feedback_passage_scores(%s, %s, %s, %s)",
+            [
+                list(documents),
+                [row.occurred_at for row in found],
+                [term.term_id for term in known],
+                [term.idf for term in known],
+            ],
+        )
+        return {documents[identity]: score for identity, score in cursor.fetchall()}
+
+
 def filters_json(filters: FilterSet) -> str:
     return orjson.dumps(filters.as_json()).decode()

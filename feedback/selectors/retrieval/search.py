@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,13 +12,16 @@ from django.conf import settings
 
 from core.clock import utc_now
 from core.observability import metrics
+from feedback.clients.language_detector import detect
+from feedback.domain.emphasis import emphasis_of
 from feedback.domain.filters import FilterSet
-from feedback.domain.fusion import reciprocal_rank_fusion, weighted_fusion
+from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, reciprocal_rank_fusion, weighted_fusion
+from feedback.domain.question_frames import without_frame
 from feedback.domain.rerank import Candidate, RerankRules, coverage, rerank
 from feedback.domain.retrieval import Mode, Retrieved
-from feedback.embedding import embedders_of, stored_name
+from feedback.embedding import balance_of, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
-from feedback.selectors.retrieval.arms import Found, search_lexical, search_vector
+from feedback.selectors.retrieval.arms import Found, score_lexical, search_lexical, search_vector
 from feedback.selectors.retrieval.hits import hits_of
 from feedback.selectors.retrieval.question import checked_query, clamp_top_k, question_terms
 
@@ -44,25 +47,30 @@ def retrieve(
     wanted, notes = clamp_top_k(top_k)
     filters = filters or FilterSet()
     state = corpus_state(corpus=corpus)
-    terms = question_terms(corpus=corpus, query=query, language=language)
-    pool = wanted * settings.WISDOM.candidate_multiplier
+    language = language or detect(query, hint=corpus.language)
+    searched = without_frame(query, language=language)
+    terms = question_terms(corpus=corpus, query=searched, language=language)
+    pool = max(REFERENCE_RANK, wanted * settings.WISDOM.candidate_multiplier)
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
     name, lag = serving_embedder(corpus, state)
     if mode is not Mode.LEXICAL and name is not None:
         only = [row.document_id for row in lexical] if settings.WISDOM.vector_scope == "lexical" else None
         if mode is Mode.VECTOR or only is None or only:
-            semantic = search_vector(corpus, name, query, filters, pool, only if mode is Mode.HYBRID else None)
-    fused = _fuse(corpus, mode, lexical, semantic)
-    kept = fused[:pool]
+            semantic = search_vector(corpus, name, searched, filters, pool, only if mode is Mode.HYBRID else None)
+    words = {row.document_id: row.score for row in lexical}
     nearness = {row.document_id: row.score for row in semantic}
-    beyond = [identity for identity, _ in kept if identity not in nearness]
-    if beyond and mode is Mode.HYBRID and name is not None:
-        # What only the words found has a cosine too: a reader compares the scores, and the relevance gate needs it.
-        more = search_vector(corpus, name, query, FilterSet(), len(beyond), beyond)
-        nearness.update((row.document_id, row.score) for row in more)
-    hits = hits_of(corpus, kept, lexical, semantic, terms, nearness)
-    strategy = settings.WISDOM.fusion_strategy if mode is Mode.HYBRID else mode.value
+    if mode is Mode.HYBRID and name is not None:
+        # What one arm found is scored by the other, too: fusion weighs scores, a reader compares them, and the
+        # relevance gate needs a cosine of every hit.
+        if beyond := [row.document_id for row in lexical if row.document_id not in nearness]:
+            more = search_vector(corpus, name, searched, FilterSet(), len(beyond), beyond)
+            nearness.update((row.document_id, row.score) for row in more)
+        if len(lexical) >= pool:
+            words.update(score_lexical(terms, [row for row in semantic if row.document_id not in words]))
+    strategy = _strategy(corpus) if mode is Mode.HYBRID else mode.value
+    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance_of(name))
+    hits = hits_of(corpus, fused[:pool], lexical, semantic, terms, nearness)
     metrics.SEARCHES.labels(strategy=strategy).inc()
     metrics.SEARCH_HITS.observe(min(wanted, len(hits)))
     return Retrieved(
@@ -74,6 +82,8 @@ def retrieve(
         lag=lag,
         candidates=len(fused),
         notes=notes,
+        searched=searched,
+        emphasis=emphasis_of(searched, language=language),
     )
 
 
@@ -91,18 +101,32 @@ def serving_embedder(corpus: Corpus, state: CorpusState) -> tuple[str | None, in
     return min(names, key=lambda name: lags[name]), lags[names[0]]
 
 
-def _fuse(corpus: Corpus, mode: Mode, lexical: Sequence[Found], semantic: Sequence[Found]) -> list[tuple[UUID, float]]:
+def _strategy(corpus: Corpus) -> str:
+    return str(corpus.options.get("fusion_strategy", settings.WISDOM.fusion_strategy))
+
+
+def _fuse(
+    corpus: Corpus,
+    strategy: str,
+    lexical: Sequence[Found],
+    semantic: Sequence[Found],
+    words: Mapping[UUID, float],
+    nearness: Mapping[UUID, float],
+    balance: ArmBalance,
+) -> list[tuple[UUID, float]]:
     wisdom = settings.WISDOM
-    if mode is Mode.LEXICAL:
+    if strategy == Mode.LEXICAL:
         return [(row.document_id, row.score) for row in lexical]
-    if mode is Mode.VECTOR:
+    if strategy == Mode.VECTOR:
         return [(row.document_id, row.score) for row in semantic]
-    if corpus.options.get("fusion_strategy", wisdom.fusion_strategy) == "weighted":
+    if strategy == "weighted":
         return weighted_fusion(
             {row.document_id: row.score for row in lexical},
             {row.document_id: row.score for row in semantic},
             lam=float(corpus.options.get("fusion_lambda", wisdom.fusion_lambda)),
         )
+    if strategy == "adaptive":
+        return adaptive_fusion(words, nearness, semantic_ranking=[row.score for row in semantic], balance=balance)
     return reciprocal_rank_fusion(
         [row.document_id for row in lexical],
         [row.document_id for row in semantic],
@@ -121,6 +145,7 @@ def rerank_hits(
     hits = {hit.document_id: hit for hit in retrieved.hits}
     best = max((hit.fused_score for hit in retrieved.hits), default=0.0)
     weights = {term.lexeme: term.idf for term in retrieved.terms}
+    named = retrieved.emphasis
     ranked = rerank(
         [
             Candidate(
@@ -129,6 +154,8 @@ def rerank_hits(
                 coverage=coverage(hit.terms.keys(), weights),
                 source=hit.source,
                 occurred_at=hit.occurred_at if hit.has_date else None,
+                exact=named.exact_share(hit.described_text) if named.is_exact else None,
+                phrase=named.phrase_share(hit.passage_text) if named.pairs else None,
             )
             for hit in retrieved.hits
         ],

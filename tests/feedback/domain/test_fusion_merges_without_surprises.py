@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.domain.fusion import reciprocal_rank_fusion, weighted_fusion
+from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, reciprocal_rank_fusion, weighted_fusion
 
 rankings = st.lists(st.integers(0, 15), max_size=12)
 scores = st.dictionaries(st.integers(0, 15), st.floats(allow_nan=False, allow_infinity=False), max_size=10)
@@ -89,3 +89,66 @@ def test_one_arm_alone_keeps_its_order(lexical: dict[int, float]) -> None:
     fused = weighted_fusion(lexical, {}, lam=1.0)
 
     assert [key for key, _ in fused] == sorted(lexical, key=lambda key: -lexical[key])
+
+
+_BALANCE = ArmBalance(far=0.5, near=0.9, lexical_when_far=0.8, lexical_when_near=0.2)
+
+
+@pytest.mark.parametrize(("nearest", "weight"), [(0.1, 0.8), (0.5, 0.8), (0.7, 0.5), (0.9, 0.2), (1.0, 0.2)])
+def test_the_nearer_the_records_the_less_the_words_weigh(nearest: float, weight: float) -> None:
+    assert _BALANCE.lexical_weight(nearest) == pytest.approx(weight)
+
+
+@pytest.mark.parametrize(("nearest", "first"), [(0.95, "meaning"), (0.4, "words")])
+def test_the_arm_that_the_question_favours_leads(nearest: float, first: str) -> None:
+    cosines = {"meaning": nearest, "words": nearest - 0.3, "third": nearest - 0.3}
+
+    fused = adaptive_fusion(
+        {"words": 9.0, "meaning": 1.0},
+        cosines,
+        semantic_ranking=sorted(cosines.values(), reverse=True),
+        balance=_BALANCE,
+    )
+
+    assert fused[0][0] == first
+
+
+@given(scores, scores, st.lists(st.floats(-1, 1), max_size=60))
+def test_adaptive_fusion_holds_each_key_once_within_zero_and_one(
+    lexical: dict[int, float], semantic: dict[int, float], ranking: list[float]
+) -> None:
+    words = {key: abs(score) for key, score in lexical.items()}
+    cosines = {key: math.tanh(score) for key, score in semantic.items()}
+    ranking = sorted([*ranking, *cosines.values()], reverse=True)
+
+    fused = adaptive_fusion(words, cosines, semantic_ranking=ranking, balance=_BALANCE)
+
+    assert sorted(key for key, _ in fused) == sorted({*words, *cosines})
+    assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
+    assert all(0 <= score <= 1 for _, score in fused)
+
+
+@given(st.integers(REFERENCE_RANK, 200))
+def test_an_order_does_not_depend_on_how_many_were_asked_for(asked: int) -> None:
+    ranking = [1.0 - place / 300 for place in range(300)]
+    words = {place: float(place % 17) for place in range(300)}
+
+    def order(size: int) -> list[int]:
+        found = dict(enumerate(ranking[:size]))
+        fused = adaptive_fusion(
+            {key: words[key] for key in found}, found, semantic_ranking=ranking[:size], balance=_BALANCE
+        )
+        return [key for key, _ in fused if key < REFERENCE_RANK]
+
+    assert order(asked) == order(REFERENCE_RANK)
+
+
+@pytest.mark.parametrize("broken", [(0.9, 0.5, 0.5, 0.5), (0.1, 0.5, 1.5, 0.5), (0.1, 0.5, 0.5, -0.1)])
+def test_a_balance_that_weighs_nothing_is_refused(broken: tuple[float, float, float, float]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        ArmBalance(*broken)
+
+
+def test_cosines_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        adaptive_fusion({}, {"a": math.nan}, semantic_ranking=[], balance=_BALANCE)
