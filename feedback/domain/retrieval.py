@@ -37,7 +37,7 @@ class Hit:
 
     `lexical_score` is BM25, None without a shared word; `vector_score` a cosine in [-1, 1], None without a
     vector; `terms` what each word adds to the lexical score; `fused_score` and `rerank_score` order the
-    list. `start` and `end` are the passage's offsets into `text`, the whole text of that revision.
+    list; `cross_encoder_score` is the second stage's, from 0 to 1, None where it didn't look. `start` and `end` are the passage's offsets into `text`, the whole text of that revision.
     """
 
     doc_id: str
@@ -65,6 +65,7 @@ class Hit:
     facets: Mapping[str, Any]
     features: Mapping[str, float] = field(default_factory=dict)
     terms: Mapping[str, float] = field(default_factory=dict)
+    cross_encoder_score: float | None = None
 
     @property
     def passage_text(self) -> str:
@@ -91,6 +92,7 @@ class Hit:
             "vector_score": self.vector_score,
             "fused_score": self.fused_score,
             "rerank_score": self.rerank_score,
+            "cross_encoder_score": self.cross_encoder_score,
             "features": dict(self.features),
             "terms": dict(self.terms),
             "revision": self.revision,
@@ -106,7 +108,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A ranked list and how it came about; `lag` counts passages that the better embedder lacks still."""
+    """A ranked list and how it came about; `lag` counts passages that the better embedder lacks still.
+
+    `reranker` names the model of the second stage, None where there was none; it judged `rerank_pairs` hits.
+    """
 
     hits: tuple[Hit, ...]
     terms: tuple[QuestionTerm, ...]
@@ -116,3 +121,5 @@ class Retrieved:
     lag: int
     candidates: int
     notes: tuple[str, ...] = ()
+    reranker: str | None = None
+    rerank_pairs: int = 0

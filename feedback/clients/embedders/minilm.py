@@ -12,6 +12,7 @@ from tokenizers import Encoding, Tokenizer
 
 from feedback.clients.embedders.model_files import load_tokenizer, tokenizable, verified_file
 from feedback.clients.embedders.protocol import Vectors, unit_rows
+from feedback.domain.languages import is_mostly_latin
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -37,6 +38,10 @@ class MiniLMEmbedder:
         self._threads = threads
         self._lock = threading.Lock()
         self._model: tuple[Tokenizer, onnxruntime.InferenceSession] | None = None
+
+    def reads(self, text: str) -> bool:
+        """Say yes to Latin script: of others the model knows hardly more than single characters."""
+        return is_mostly_latin(text)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""

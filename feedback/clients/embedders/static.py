@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from feedback.clients.embedders.model_files import load_tokenizer, tokenizable, verified_file
 from feedback.clients.embedders.protocol import Vectors, unit_rows
+from feedback.domain.languages import is_mostly_latin
 
 _WEIGHTS_SHA256 = "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"
 _TOKENIZER_SHA256 = "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"
@@ -34,6 +35,10 @@ class StaticEmbedder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._model: tuple[Tokenizer, npt.NDArray[np.floating]] | None = None
+
+    def reads(self, text: str) -> bool:
+        """Say yes to Latin script: of others the model knows hardly more than single characters."""
+        return is_mostly_latin(text)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""

@@ -14,8 +14,8 @@ from core.clock import utc_now
 from core.observability import metrics
 from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import reciprocal_rank_fusion, weighted_fusion
-from feedback.domain.rerank import Candidate, RerankRules, coverage, rerank
-from feedback.domain.retrieval import Mode, Retrieved
+from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
+from feedback.domain.retrieval import Hit, Mode, Retrieved
 from feedback.embedding import embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
 from feedback.selectors.retrieval.arms import Found, search_lexical, search_vector
@@ -82,7 +82,7 @@ def serving_embedder(corpus: Corpus, state: CorpusState) -> tuple[str | None, in
 
     The slow embedder takes over at the commit that completes it: an answer never mixes two scales.
     """
-    names = embedders_of(corpus).names
+    names = embedders_of(corpus).serving
     lags = {name: state.lag(stored_name(name)) for name in names}
     complete = [name for name in names if lags[name] == 0]
     if complete:
@@ -129,8 +129,9 @@ def rerank_hits(
                 coverage=coverage(hit.terms.keys(), weights),
                 source=hit.source,
                 occurred_at=hit.occurred_at if hit.has_date else None,
+                cross_encoder=_second_opinion(position, hit, retrieved),
             )
-            for hit in retrieved.hits
+            for position, hit in enumerate(retrieved.hits)
         ],
         rules=rules or RerankRules(),
         as_of=as_of or utc_now(),
@@ -142,3 +143,13 @@ def rerank_hits(
             for rank, item in enumerate(ranked[:wanted], start=1)
         ),
     )
+
+
+def _second_opinion(position: int, hit: Hit, retrieved: Retrieved) -> float | None:
+    """Return what the second stage thinks of a hit: nothing of one in a language that it can't read.
+
+    Those that it had no time for stay behind those that it judged.
+    """
+    if retrieved.reranker is None or position < SECOND_STAGE_DEPTH:
+        return hit.cross_encoder_score
+    return 0.0
