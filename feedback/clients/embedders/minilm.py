@@ -48,7 +48,7 @@ class MiniLMEmbedder:
             return True
         tokenizer, _ = self._loaded()
         (encoding,) = tokenizer.encode_batch(tokenizable([text]), add_special_tokens=False)
-        return 2 * encoding.ids.count(tokenizer.token_to_id(_UNKNOWN)) <= len(encoding.ids)
+        return 2 * encoding.tokens.count(_UNKNOWN) <= len(encoding.tokens)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""

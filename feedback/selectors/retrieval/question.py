@@ -109,15 +109,17 @@ def question_language(*, corpus: Corpus, query: str) -> str:
     candidates = _languages(corpus)
     if len(candidates) < 2:
         return corpus.language
-    known: dict[int, dict[str, int]] = defaultdict(lambda: dict.fromkeys(candidates, 0))
+    known: dict[int, dict[str, int]] = defaultdict(dict)
     for reading in _readings(corpus, [(language, query) for language in candidates]):
         at_place = known[reading.position]
-        at_place[reading.language] = max(at_place[reading.language], reading.document_frequency)
+        at_place[reading.language] = max(at_place.get(reading.language, 0), reading.document_frequency)
     votes = dict.fromkeys(candidates, 0)
     for frequencies in known.values():
-        best = max(candidates, key=lambda language: frequencies[language])
-        at_home = frequencies[corpus.language]
-        votes[best if frequencies[best] >= _FAR_MORE * at_home else corpus.language] += 1 if frequencies[best] else 0
+        best = max(candidates, key=lambda language: frequencies.get(language, 0))
+        # What is a stop word at home says nothing of where it is none.
+        if corpus.language in frequencies and frequencies.get(best):
+            is_far_more = frequencies[best] >= _FAR_MORE * frequencies[corpus.language]
+            votes[best if is_far_more else corpus.language] += 1
     return max(candidates, key=lambda language: votes[language])
 
 
