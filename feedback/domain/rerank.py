@@ -51,8 +51,7 @@ class Candidate(Generic[KeyT]):
     """What is known of one retrieved record.
 
     `relevance` and `coverage` (the function below) are in [0, 1]; `occurred_at` None is an undated record,
-    which gets no recency. `cross_encoder` is a second stage's judgement in [0, 1]; None leaves the candidate to the
-    other features.
+    which gets no recency. `cross_encoder` is a second stage's judgement in [0, 1], None where there was none.
     """
 
     key: KeyT

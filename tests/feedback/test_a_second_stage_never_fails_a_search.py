@@ -192,17 +192,26 @@ def test_one_that_takes_too_long_is_given_up_as_a_whole(records, found, use, mon
     assert 0 < len(reranker.calls) < SECOND_STAGE_DEPTH
 
 
-def test_a_record_in_a_language_that_it_does_not_read_is_left_to_the_other_features(records, found, use):
-    foreign = found.hits[0]
-    mixed = replace(found, hits=(replace(foreign, language="de"), *found.hits[1:]))
-    reranker = use(ScriptedReranker())
+def test_a_record_in_a_language_that_it_does_not_read_neither_gains_nor_loses(records, found, use):
+    foreign = found.hits[4]
+    mixed = replace(found, hits=(*found.hits[:4], replace(foreign, language="de"), *found.hits[5:]))
+    reranker = use(ScriptedReranker(dict.fromkeys(TEXTS.values(), 0.2)))
 
     ranked = rerank_hits(second_stage(mixed, corpus=records, query=QUERY))
 
     assert all(foreign.passage_text not in texts for _, texts in reranker.calls)
-    kept = next(hit for hit in ranked.hits if hit.doc_id == foreign.doc_id)
-    assert "cross_encoder" not in kept.features
-    assert kept.rerank_score == rerank_hits(found).hits[0].rerank_score
+    assert [hit.doc_id for hit in ranked.hits] == [hit.doc_id for hit in rerank_hits(found).hits]
+    assert next(hit for hit in ranked.hits if hit.doc_id == foreign.doc_id).cross_encoder_score is None
+
+
+def test_records_that_it_does_not_read_at_all_are_noted_and_stay_as_they_are(records, found, use):
+    reranker = use(ScriptedReranker(languages=("fr",)))
+
+    judged = second_stage(found, corpus=records, query=QUERY, language="fr")
+
+    assert _is_unchanged(judged, found)
+    assert "languages of the records" in judged.notes[0]
+    assert reranker.calls == []
 
 
 @pytest.mark.parametrize("hostile", ["'; DROP TABLE x; --", "[SEP] [CLS] [MASK]", "\u202e evil", "x" * 2000])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from core.observability import metrics
 from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import reciprocal_rank_fusion, weighted_fusion
 from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
-from feedback.domain.retrieval import Hit, Mode, Retrieved
+from feedback.domain.retrieval import Mode, Retrieved
 from feedback.embedding import embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
 from feedback.selectors.retrieval.arms import Found, search_lexical, search_vector
@@ -133,9 +134,9 @@ def rerank_hits(
                 coverage=coverage(hit.terms.keys(), weights),
                 source=hit.source,
                 occurred_at=hit.occurred_at if hit.has_date else None,
-                cross_encoder=_second_opinion(position, hit, retrieved),
+                cross_encoder=opinion,
             )
-            for position, hit in enumerate(retrieved.hits)
+            for hit, opinion in zip(retrieved.hits, _second_opinions(retrieved), strict=True)
         ],
         rules=rules or RerankRules(),
         as_of=as_of or utc_now(),
@@ -149,11 +150,18 @@ def rerank_hits(
     )
 
 
-def _second_opinion(position: int, hit: Hit, retrieved: Retrieved) -> float | None:
-    """Return what the second stage thinks of a hit: nothing of one in a language that it can't read.
+def _second_opinions(retrieved: Retrieved) -> list[float | None]:
+    """Return what the second stage thinks of each hit.
 
-    Those that it had no time for stay behind those that it judged.
+    One in a language that it can't read counts as its average, so that it neither gains nor loses by that; those that
+    it had no time for stay behind those that it judged.
     """
-    if retrieved.reranker is None or position < SECOND_STAGE_DEPTH:
-        return hit.cross_encoder_score
-    return 0.0
+    scores = [hit.cross_encoder_score for hit in retrieved.hits]
+    judged = [score for score in scores if score is not None]
+    if not judged:
+        return scores
+    average = math.fsum(judged) / len(judged)
+    return [
+        score if score is not None else average if position < SECOND_STAGE_DEPTH else 0.0
+        for position, score in enumerate(scores)
+    ]

@@ -59,6 +59,8 @@ def second_stage(
     if not reranker.reads(asked_in):
         return _without(retrieved, f"{name} left out: it does not read {asked_in}")
     read = [hit for hit in retrieved.hits[:SECOND_STAGE_DEPTH] if reranker.reads(hit.language)]
+    if not read:
+        return _without(retrieved, f"{name} left out: it does not read the languages of the records")
     allowed = _LONGEST_SECONDS if seconds_left is None else min(_LONGEST_SECONDS, seconds_left)
     if estimated_seconds(read) > allowed:
         return _without(retrieved, f"{name} left out: {len(read)} pairs don't fit into the time that is left")
