@@ -30,7 +30,7 @@ class RerankRules:
     coverage: float = 0.3
     recency: float = 0.0
     source: float = 0.0
-    cross_encoder: float = 0.4
+    cross_encoder: float = 0.5
     half_life_days: float = 180.0
     source_weights: Mapping[str, float] = field(default_factory=dict)
 
