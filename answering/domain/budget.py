@@ -37,7 +37,8 @@ class BudgetLimits:
 class Budget:
     """A run's limits and what it has spent so far.
 
-    `started_at` and every time passed later are seconds of one monotonic clock.
+    `started_at` and every time passed later are seconds of one monotonic clock. `rerank_pairs` is shown and not limited:
+    what reads them is bounded itself, and the time that it takes counts.
     """
 
     limits: BudgetLimits
@@ -47,6 +48,7 @@ class Budget:
     repairs: int = 0
     claims: int = 0
     evidence: int = 0
+    rerank_pairs: int = 0
     wall_seconds: float = 0.0
     tool_calls: Mapping[str, int] = field(default_factory=lambda: _NO_CALLS)
 
@@ -60,12 +62,13 @@ class Budget:
         repairs: int = 0,
         claims: int = 0,
         evidence: int = 0,
+        rerank_pairs: int = 0,
     ) -> Budget:
         """Return the budget after a charge at time `at`; called with a time alone it only looks at the clock.
 
         Raises: BudgetExhausted for the first resource that doesn't suffice; ValueError for a negative charge.
         """
-        if min(steps, tokens, repairs, claims, evidence) < 0:
+        if min(steps, tokens, repairs, claims, evidence, rerank_pairs) < 0:
             raise ValueError("a charge can't be negative")
         calls = dict(self.tool_calls)
         if tool is not None:
@@ -77,6 +80,7 @@ class Budget:
             repairs=self.repairs + repairs,
             claims=self.claims + claims,
             evidence=self.evidence + evidence,
+            rerank_pairs=self.rerank_pairs + rerank_pairs,
             wall_seconds=max(self.wall_seconds, at - self.started_at),
             tool_calls=MappingProxyType(calls),
         )

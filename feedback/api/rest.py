@@ -18,7 +18,7 @@ from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Mode
 from feedback.selectors.corpora import corpus_state, get_corpus, vocabulary_of
-from feedback.selectors.retrieval import rerank_hits, retrieve
+from feedback.selectors.retrieval import rerank_hits, retrieve, second_stage
 from feedback.services.ingest import ingest_documents
 from feedback.services.jobs import embed_in_background, get_job, job_json, submit_batch
 from tenants.api.authentication import caller_from
@@ -122,6 +122,7 @@ class SearchView(APIView):
             found = retrieve(
                 corpus=corpus, query=asked.get("q", ""), filters=filters, top_k=top_k, mode=read_mode(asked.get("mode"))
             )
+            found = second_stage(found, corpus=corpus, query=asked.get("q", ""))
             ranked = rerank_hits(found, top_k=top_k, as_of=corpus_state(corpus=corpus).as_of)
         return Response(
             {
@@ -130,6 +131,7 @@ class SearchView(APIView):
                 "strategy": ranked.strategy,
                 "embedder": ranked.embedder,
                 "embedding_lag": ranked.lag,
+                "reranker": ranked.reranker,
                 "notes": list(ranked.notes),
             }
         )

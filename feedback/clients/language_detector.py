@@ -25,7 +25,11 @@ def detect(text: str, *, hint: str | None = None) -> str:
     A text that is too short to tell is in the language of the hint, and without one "und"; a script that
     only one language uses tells at any length.
     """
-    undecided = hint or UNDETERMINED
+    return told_language(text, hint=hint) or hint or UNDETERMINED
+
+
+def told_language(text: str, *, hint: str | None = None) -> str | None:
+    """Return the language that a text tells, or None where it doesn't; the hint only tips the scales."""
     if script := language_of_script(text):
         return script
     sample = text[:_MAX_CHARACTERS]
@@ -34,14 +38,12 @@ def detect(text: str, *, hint: str | None = None) -> str:
         sample = "".join(character if character.isprintable() else " " for character in sample)
     encoded = sample.encode()
     if len(encoded) < _MIN_BYTES:
-        return undecided
+        return None
     try:
         reliable, _, details = pycld2.detect(encoded, hintLanguage=hint)
     except pycld2.error:
-        return undecided
-    if not reliable:
-        return undecided
-    return _code(details[0][1]) or undecided
+        return None
+    return _code(details[0][1]) if reliable else None
 
 
 def _code(found: str) -> str | None:

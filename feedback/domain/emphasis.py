@@ -60,7 +60,9 @@ class Emphasis:
     @cached_property
     def _pair_patterns(self) -> Sequence[re.Pattern[str]]:
         # A stem may end in another letter than its forms do (deliveri, delivery): its last one is not asked for.
-        return [re.compile(rf"\b{_form(first)}\W+(?:\w{{1,4}}\W+){{0,2}}{_form(second)}\b") for first, second in self.pairs]
+        return [
+            re.compile(rf"\b{_form(first)}\W+(?:\w{{1,4}}\W+){{0,2}}{_form(second)}\b") for first, second in self.pairs
+        ]
 
 
 def emphasis_of(question: str, *, language: str = "en") -> Emphasis:

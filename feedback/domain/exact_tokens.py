@@ -39,6 +39,8 @@ _CJK_CHARACTERS: Final = (
     "\U00020000-\U0003ffff"
 )
 _CJK_RUN: Final = re.compile(f"[{_CJK_CHARACTERS}]+")
+# Full-width letters, digits and marks, as Japanese and Chinese keyboards write them.
+_NARROW: Final = {0x3000: " ", **{wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}}
 _DIGIT: Final = re.compile(r"\d")
 
 
@@ -47,8 +49,10 @@ def exact_tokens(text: str) -> list[str]:
 
     A code joins letters and digits (SAVE20, ERR_0x80070005, ORD-2026-004417), is a number behind # or is a
     long number in groups (114-3941689-8772232); # is dropped, so that A-10293 finds #A-10293. A version has
-    three parts, or is said to be one (v2.1); the v is dropped. Addresses, links and handles give nothing.
+    three parts, or is said to be one (v2.1); the v is dropped. Addresses, links and handles give nothing. A code may
+    stand in the middle of a script without spaces, and in full width.
     """
+    text = lexical_text(text)
     if _DIGIT.search(text) is None:
         return []
     if "@" in text or "://" in text:
@@ -83,8 +87,8 @@ def cjk_bigrams(text: str) -> list[str]:
 
 
 def lexical_text(text: str) -> str:
-    """Blank the runs that `cjk_bigrams` covers: Postgres would index each as one long word."""
-    return text if text.isascii() else _CJK_RUN.sub(" ", text)
+    """Blank the runs that `cjk_bigrams` covers, which Postgres would index as one long word each; narrow what is wide."""
+    return text if text.isascii() else _CJK_RUN.sub(" ", text.translate(_NARROW))
 
 
 def _is_code(code: str, *, numbered: bool) -> bool:

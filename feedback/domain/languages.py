@@ -84,6 +84,11 @@ _SCRIPTS: Final = (
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 
 
+_FROM_SPELT_OUT: Final = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_SPELT_OUT: Final = re.compile("ae|oe|(?<![aeäq])ue", re.IGNORECASE)
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+
+
 class LanguageDetector(Protocol):
     """Tells the language of a text."""
 
@@ -112,6 +117,18 @@ def read_language(value: str) -> str | None:
 def text_search_configuration(language: str) -> str:
     """Return the name of the built-in Postgres configuration for a language; "simple" where it has none."""
     return _CONFIGURATIONS.get(language, "simple")
+
+
+def transliterations(text: str, language: str) -> list[str]:
+    """Return the other ways in which a text may be spelt where letters are missing on a keyboard: ae for ä, and back.
+
+    Only German has such; elsewhere accents are left out, which the index does as well.
+    """
+    if language != "de":
+        return []
+    spelt_out = text.translate(_UMLAUTS)
+    with_umlauts = _SPELT_OUT.sub(lambda match: _FROM_SPELT_OUT[match[0].lower()], text)
+    return [other for other in (spelt_out, with_umlauts) if other != text]
 
 
 def language_of_script(text: str) -> str | None:

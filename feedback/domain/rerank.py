@@ -6,9 +6,12 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 KeyT = TypeVar("KeyT", bound=Hashable)
+
+# A second stage reads so many of the best candidates, and no more: each costs as much as an embedding.
+SECOND_STAGE_DEPTH: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +19,12 @@ class RerankRules:
     """How much each feature weighs; weights are shares of their sum.
 
     The default is the neutral pass: relevance and coverage alone, with what the question names. `exact` and `phrase`
-    count only for a question that names something or has neighbouring words; else they have no share. A source that `source_weights` does not
-    name weighs 1; weights lie in [0, 1].
+    count only for a question that names something or has neighbouring words. A source that `source_weights` does not
+    name weighs 1; weights lie in [0, 1]. `cross_encoder` is the share of the score of those candidates that a
+    second stage has judged; the other features share the rest.
 
-    Raises: ValueError on a negative weight, no weight at all, or a half-life that is not positive.
+    Raises: ValueError on a negative weight, no weight at all, a share outside [0, 1], or a half-life that is not
+    positive.
     """
 
     relevance: float = 0.9
@@ -28,6 +33,7 @@ class RerankRules:
     source: float = 0.0
     exact: float = 0.3
     phrase: float = 0.05
+    cross_encoder: float = 0.5
     half_life_days: float = 180.0
     source_weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -35,6 +41,8 @@ class RerankRules:
         weights = (self.relevance, self.coverage, self.recency, self.source, self.exact, self.phrase)
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or sum(weights[:4]) <= 0:
             raise ValueError("feature weights must not be negative, and one must be positive")
+        if not 0 <= self.cross_encoder <= 1:
+            raise ValueError("the share of the cross-encoder must lie between 0 and 1")
         if not self.half_life_days > 0:
             raise ValueError("half_life_days must be positive")
         if not all(0 <= weight <= 1 for weight in self.source_weights.values()):
@@ -47,7 +55,7 @@ class Candidate(Generic[KeyT]):
 
     `exact` and `phrase` are in [0, 1] as `Emphasis` measures them, None where the question names nothing;
     `relevance` and `coverage` (the function below) are in [0, 1]; `occurred_at` None is an undated record,
-    which gets no recency.
+    which gets no recency. `cross_encoder` is a second stage's judgement in [0, 1], None where there was none.
     """
 
     key: KeyT
@@ -57,6 +65,7 @@ class Candidate(Generic[KeyT]):
     occurred_at: datetime | None = None
     exact: float | None = None
     phrase: float | None = None
+    cross_encoder: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,9 @@ def rerank(
             features["exact"] = exact / total * _clamped(candidate.exact or 0.0)
         if phrase:
             features["phrase"] = phrase / total * _clamped(candidate.phrase or 0.0)
+        if candidate.cross_encoder is not None:
+            features = {name: (1 - rules.cross_encoder) * value for name, value in features.items()}
+            features["cross_encoder"] = rules.cross_encoder * _clamped(candidate.cross_encoder)
         ranked.append(Reranked(candidate.key, min(1.0, math.fsum(features.values())), features))
     return sorted(ranked, key=lambda reranked: -reranked.score)
 

@@ -39,7 +39,7 @@ class Hit:
 
     `lexical_score` is BM25, None without a shared word; `vector_score` a cosine in [-1, 1], None without a
     vector; `terms` what each word adds to the lexical score; `fused_score` and `rerank_score` order the
-    list. `start` and `end` are the passage's offsets into `text`, the whole text of that revision.
+    list; `cross_encoder_score` is the second stage's, from 0 to 1, None where it didn't look. `start` and `end` are the passage's offsets into `text`, the whole text of that revision.
     """
 
     doc_id: str
@@ -67,6 +67,7 @@ class Hit:
     facets: Mapping[str, Any]
     features: Mapping[str, float] = field(default_factory=dict)
     terms: Mapping[str, float] = field(default_factory=dict)
+    cross_encoder_score: float | None = None
 
     @property
     def passage_text(self) -> str:
@@ -93,6 +94,7 @@ class Hit:
             "vector_score": self.vector_score,
             "fused_score": self.fused_score,
             "rerank_score": self.rerank_score,
+            "cross_encoder_score": self.cross_encoder_score,
             "features": dict(self.features),
             "terms": dict(self.terms),
             "revision": self.revision,
@@ -112,6 +114,7 @@ class Retrieved:
 
     `lag` counts passages that the better embedder lacks still; `searched` is the question without its frame, which
     is what both arms looked for; `emphasis` is what it names.
+    `reranker` names the model of the second stage, None where there was none; it judged `rerank_pairs` hits.
     """
 
     hits: tuple[Hit, ...]
@@ -124,3 +127,5 @@ class Retrieved:
     notes: tuple[str, ...] = ()
     searched: str = ""
     emphasis: Emphasis = field(default_factory=Emphasis)
+    reranker: str | None = None
+    rerank_pairs: int = 0

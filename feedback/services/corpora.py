@@ -13,6 +13,9 @@ from django.db import IntegrityError, transaction
 
 from core.errors import Conflict, InvalidInput
 from core.tenant_session import tenant_session
+from feedback.clients.embedders.registry import EMBEDDER_CHOICES
+from feedback.clients.rerankers.registry import check_reranker
+from feedback.embedding import EMBEDDER_BEFORE, embedder_setting
 from feedback.models import Corpus, CorpusStatistics
 from tenants.domain.access import SLUG_PATTERN
 
@@ -34,10 +37,11 @@ def create_corpus(
     kind: str = Corpus.Kind.FEEDBACK,
     language: str = "en",
     sources: Iterable[str] = SOURCES,
+    embedder: str | None = None,
 ) -> Corpus:
-    """Make an empty corpus with its declared sources.
+    """Make an empty corpus with its declared sources; `embedder` None: the installation's, whatever it is.
 
-    Raises: InvalidInput for a bad name or kind; Conflict when the tenant has it already.
+    Raises: InvalidInput for a bad name, kind or embedder; Conflict when the tenant has it already.
     """
     if not re.fullmatch(SLUG_PATTERN, slug):
         raise InvalidInput(
@@ -48,6 +52,7 @@ def create_corpus(
     if kind not in Corpus.Kind.values:
         raise InvalidInput(f"{kind!r} is no kind of corpus: use one of {', '.join(Corpus.Kind.values)}.", field="kind")
     default_source = DEFAULT_SOURCE[kind]
+    options = {"embedder": _checked_embedder(embedder)} if embedder else {}
     try:
         with tenant_session(tenant), transaction.atomic():
             corpus = Corpus(
@@ -58,6 +63,7 @@ def create_corpus(
                 language=language,
                 sources=sorted({*sources, default_source}),
                 default_source=default_source,
+                options=options,
                 created_at=now,
             )
             corpus.save(force_insert=True)
@@ -81,3 +87,65 @@ def declare_facets(*, corpus: Corpus, facets: list[dict[str, Any]]) -> None:
     with tenant_session(corpus.tenant):
         Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(facets=facets)
     corpus.facets = facets
+
+
+# What a corpus may be told to use beside the installation's settings; "default" takes its own choice back.
+DEFAULT = "default"
+
+
+def choose_models(*, corpus: Corpus, embedder: str | None = None, reranker: str | None = None) -> None:
+    """Give a corpus an embedder or a reranker of its own; None leaves what it has.
+
+    A new embedder's vectors are built beside the old one's, which serves until they are complete.
+    Raises: InvalidInput for an unknown name.
+    """
+    if embedder not in (None, DEFAULT):
+        embedder = _checked_embedder(str(embedder))
+    if reranker not in (None, DEFAULT):
+        check_reranker(str(reranker))
+    with tenant_session(corpus.tenant):
+        locked = Corpus.objects.for_tenant(corpus.tenant).select_for_update().get(pk=corpus.pk)
+        options = dict(locked.options)
+        if embedder is not None:
+            used = embedder_setting(locked)
+            _set_or_drop(options, "embedder", embedder)
+            # Of two switches in a row the first one's vectors may lack as many: what was complete keeps serving.
+            serving = options.setdefault(EMBEDDER_BEFORE, used)
+            if serving == (options.get("embedder") or settings.WISDOM.embedder):
+                del options[EMBEDDER_BEFORE]
+        if reranker is not None:
+            _set_or_drop(options, "reranker", reranker)
+        Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(options=options)
+    corpus.options = options
+
+
+def end_switch(*, corpus: Corpus) -> None:
+    """Forget the embedder that a corpus had before: the vectors of the present one are complete."""
+    if EMBEDDER_BEFORE not in corpus.options:
+        return
+    with tenant_session(corpus.tenant):
+        locked = Corpus.objects.for_tenant(corpus.tenant).select_for_update().get(pk=corpus.pk)
+        chosen = corpus.options.get("embedder")
+        # Unless another was chosen in the meantime, whose vectors nobody has looked at.
+        if locked.options.get("embedder") == chosen:
+            options = {name: value for name, value in locked.options.items() if name != EMBEDDER_BEFORE}
+            Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(options=options)
+            corpus.options = options
+
+
+def _checked_embedder(setting: str) -> str:
+    """Return a choice of embedders. Raises: InvalidInput for any other."""
+    if setting not in EMBEDDER_CHOICES:
+        raise InvalidInput(
+            f"{setting!r} is no choice of embedders: use one of {', '.join(EMBEDDER_CHOICES)}.",
+            field="embedder",
+            detail={"embedders": list(EMBEDDER_CHOICES)},
+        )
+    return setting
+
+
+def _set_or_drop(options: dict[str, Any], name: str, value: str) -> None:
+    if value == DEFAULT:
+        options.pop(name, None)
+    else:
+        options[name] = value

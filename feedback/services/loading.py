@@ -40,12 +40,13 @@ class KeepsRejected(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a file goes: `kind` None leaves an existing corpus's as it is."""
+    """Where a file goes: `kind` None leaves an existing corpus's as it is; `embedder` is for a corpus that is made."""
 
     tenant: str
     corpus: str = "feedback"
     kind: str | None = None
     creates: bool = False
+    embedder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,13 @@ def _find_or_make(destination: Destination, now: datetime) -> tuple[Tenant, Corp
                 code="other_kind",
                 field="kind",
             )
+        if destination.embedder is not None and destination.embedder != corpus.options.get("embedder"):
+            raise InvalidInput(
+                f"The corpus {corpus.slug} is there already: change its embedder with"
+                f" manage.py corpora --tenant {tenant.slug} --corpus {corpus.slug} --embedder {destination.embedder}",
+                code="other_embedder",
+                field="embedder",
+            )
         return tenant, corpus
     if not destination.creates:
         raise NotFound(
@@ -122,7 +130,11 @@ def _find_or_make(destination: Destination, now: datetime) -> tuple[Tenant, Corp
             field="corpus",
         )
     corpus = create_corpus(
-        tenant=tenant, now=now, slug=destination.corpus, kind=destination.kind or Corpus.Kind.FEEDBACK
+        tenant=tenant,
+        now=now,
+        slug=destination.corpus,
+        kind=destination.kind or Corpus.Kind.FEEDBACK,
+        embedder=destination.embedder,
     )
     _set_options(corpus, {**corpus.options, DECLARING: True})
     return tenant, corpus

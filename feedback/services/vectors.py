@@ -19,6 +19,7 @@ from feedback.domain.partitions import shard_of
 from feedback.embedding import embedder, embedders_of, stored_name
 from feedback.models import Corpus
 from feedback.selectors.corpora import embedding_lag
+from feedback.services.corpora import end_switch
 from feedback.services.lexical_index import count_vectors, lock_statistics
 
 if TYPE_CHECKING:
@@ -167,4 +168,6 @@ def embed_missing(
                 progress(total)
     with tenant_session(tenant):
         lag = embedding_lag(corpus=corpus)
+    if not lag:
+        end_switch(corpus=corpus)
     return EmbedResult(embedded=total, lag=lag, seconds=round(time.monotonic() - started, 3))

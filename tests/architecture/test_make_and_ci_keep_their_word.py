@@ -76,7 +76,7 @@ def test_scripts_are_valid_shell(name: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.parametrize("part", ["base", "dev", "models"])
+@pytest.mark.parametrize("part", ["base", "dev", "models", "reranker", "multilingual"])
 def test_requirements_are_pinned_and_hashed(part: str) -> None:
     lines = (REPOSITORY / "requirements" / f"{part}.txt").read_text(encoding="utf-8").splitlines()
 

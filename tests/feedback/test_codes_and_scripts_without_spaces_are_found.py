@@ -44,6 +44,32 @@ def test_a_code_finds_its_record_first(codes, search, query, found):
     assert search(query)[0] == found
 
 
+GLUED = {
+    "ja-order": "注文番号A-10293がまだ届きません。",
+    "ja-voucher": "クーポンＳＡＶＥ２０が使えませんでした。",
+    "zh-order": "订单A-10294一直没有到。",
+    "zh-version": "升级到4.18.0以后闪退。",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("A-10293", "ja-order"),
+        ("注文番号A-10293", "ja-order"),
+        ("Ａ－１０２９３", "ja-order"),
+        ("SAVE20", "ja-voucher"),
+        ("ｓａｖｅ２０", "ja-voucher"),
+        ("订单A-10294", "zh-order"),
+        ("4.18.0", "zh-version"),
+    ],
+)
+def test_a_code_amid_characters_without_spaces_is_found_in_any_width(corpus, ingest, search, query, found):
+    ingest(*({"id": identity, "text": text} for identity, text in GLUED.items()))
+
+    assert search(query)[0] == found
+
+
 @pytest.mark.parametrize("query", ["#A-10295", "SAVE21", "4.18.1"])
 def test_a_code_that_no_record_holds_is_not_found_by_its_parts(codes, search, query):
     assert search(query) == []

@@ -24,12 +24,18 @@ class ScriptedEmbedder:
         dimensions: int = 8,
         version: str = "1",
         fault: Exception | None = None,
+        unread: Sequence[str] = (),
     ) -> None:
         self.dimensions = dimensions
         self.version = version
         self.fault = fault
+        self.unread = frozenset(unread)
         self.calls: list[list[str]] = []
         self._vectors = dict(vectors or {})
+
+    def reads(self, text: str) -> bool:
+        """Say yes, unless the text is among `unread`."""
+        return text not in self.unread
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return the scripted rows, scaled to length 1."""

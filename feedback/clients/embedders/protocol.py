@@ -37,6 +37,10 @@ class Embedder(Protocol):
         """Return the length of a vector."""
         ...
 
+    def reads(self, text: str) -> bool:
+        """Tell whether the model knows the script of a text; the vector of one that it doesn't know means nothing."""
+        ...
+
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, shape (len(texts), dimensions); see `unit_rows` for a blank text.
 

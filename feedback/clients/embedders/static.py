@@ -35,6 +35,10 @@ class StaticEmbedder:
         self._lock = threading.Lock()
         self._model: tuple[Tokenizer, npt.NDArray[np.floating]] | None = None
 
+    def reads(self, text: str) -> bool:
+        """Say yes: the model has pieces of every script, at least single characters, and finds texts that share them."""
+        return True
+
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text."""
         rows = np.empty((len(texts), self.dimensions), np.float32)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from core.clock import utc_now
 from core.commands import WisdomCommand, readable_text
+from feedback.clients.embedders.registry import EMBEDDER_CHOICES
 from feedback.importers.mapping import parse_pairs
 from feedback.importers.registry import STANDARD_INPUT, open_file
 from feedback.importers.rejected import RejectedRows
@@ -43,6 +44,11 @@ class Command(WisdomCommand):
             "--kind", choices=Corpus.Kind.values, help="the kind of a new corpus; feedback if not given"
         )
         parser.add_argument(
+            "--embedder",
+            choices=EMBEDDER_CHOICES,
+            help="what a new corpus's vectors are made by; the installation's choice if not given",
+        )
+        parser.add_argument(
             "--map",
             action="append",
             default=[],
@@ -58,7 +64,11 @@ class Command(WisdomCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         destination = Destination(
-            tenant=options["tenant"], corpus=options["corpus"], kind=options["kind"], creates=options["create"]
+            tenant=options["tenant"],
+            corpus=options["corpus"],
+            kind=options["kind"],
+            creates=options["create"],
+            embedder=options["embedder"],
         )
         loaded = self._load(destination, options)
         answer = loaded.result.as_json()

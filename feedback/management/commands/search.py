@@ -14,7 +14,7 @@ from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet, Vocabulary
 from feedback.domain.retrieval import Hit, Mode, Retrieved
 from feedback.selectors.corpora import corpus_state, get_corpus, vocabulary_of
-from feedback.selectors.retrieval import clamp_top_k, rerank_hits, retrieve
+from feedback.selectors.retrieval import clamp_top_k, rerank_hits, retrieve, second_stage
 from tenants.selectors import get_tenant
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _search(
     with tenant_session(corpus.tenant):
         as_of = corpus_state(corpus=corpus).as_of
         found = retrieve(corpus=corpus, query=text, filters=filters, top_k=options["top_k"], mode=Mode(options["mode"]))
+    found = second_stage(found, corpus=corpus, query=text)
     return rerank_hits(found, top_k=options["top_k"], as_of=as_of), as_of
 
 
@@ -122,6 +123,7 @@ def _answer(found: Retrieved, *, explains: bool) -> dict[str, Any]:
             "strategy": found.strategy,
             "embedder": found.embedder,
             "lag": found.lag,
+            "reranker": found.reranker,
             "candidates": found.candidates,
             "terms": [
                 {"lexeme": term.lexeme, "document_frequency": term.document_frequency, "idf": term.idf}
@@ -144,6 +146,7 @@ def _reasons(hit: Hit) -> list[str]:
             ("lexical", hit.lexical_score),
             ("vector", hit.vector_score),
             ("fused", hit.fused_score),
+            ("cross-encoder", hit.cross_encoder_score),
             ("rerank", hit.rerank_score),
         )
         if value is not None

