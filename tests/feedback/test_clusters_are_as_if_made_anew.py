@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 LONG = "the kettle that you sent me last week broke on the third day and nobody answers the phone".split()
 # Edits of one long text in a row: neighbours are near-duplicates, the ends are not.
-CHAIN = [" ".join([*LONG[:-n], *(f"word{i}" for i in range(n))]) if n else " ".join(LONG) for n in range(0, 9)]
+CHAIN = [" ".join([*LONG[:-n], *(f"word{i}" for i in range(n))]) if n else " ".join(LONG) for n in range(9)]
 TEXTS = st.sampled_from([*CHAIN, "Nothing", "nothing.", "late", "very late", "…", "Late again, as always!"])
 IDS = st.sampled_from("abcde")
 OPERATIONS = st.one_of(

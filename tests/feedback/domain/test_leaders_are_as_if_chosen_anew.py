@@ -106,7 +106,7 @@ def test_changes_leave_what_choosing_anew_would_give(changes):
 
 def test_who_followed_a_leader_that_goes_chooses_again():
     shelf = Shelf()
-    first, edited = frozenset(range(0, 5)), frozenset(range(0, 6))
+    first, edited = frozenset(range(5)), frozenset(range(6))
     change(shelf, [("place", 1, 1, first), ("place", 2, 2, edited), ("place", 3, 3, edited)])
     assert shelf.texts[UUID(int=3)].leader == UUID(int=1)
 
