@@ -167,7 +167,9 @@ def get_duplicates(*, corpus: Corpus, doc_id: str, limit: int = 20, offset: int 
         raise NotFound
     identity, cluster_id, is_waiting, is_apart, is_merged = row
     (cluster,) = _clusters(corpus, [cluster_id])
-    others = _list_records(corpus, cluster_id, besides=identity, limit=limit, offset=offset)
+    others = (
+        _list_records(corpus, cluster_id, besides=identity, limit=limit, offset=offset) if cluster.records > 1 else []
+    )
     return Duplicates(doc_id, cluster, tuple(others), is_waiting, is_apart, is_merged)
 
 

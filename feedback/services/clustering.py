@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 from django.db import connection
 
-from core.queue import enqueue
+from core.queue import enqueue, working_alone
 from core.tenant_session import tenant_session
 from feedback.domain.fingerprints import Fingerprint, fingerprints
 from feedback.domain.leaders import Leaders, Text
@@ -88,12 +88,19 @@ def cluster_waiting(
 
 
 def cluster_slice(*, tenant: Tenant, corpus_id: UUID) -> int:
-    """Cluster what waits for a while and queue the rest; return how many records wait still."""
-    with tenant_session(tenant):
-        corpus = Corpus.objects.for_tenant(tenant).select_related("tenant").filter(pk=corpus_id).first()
-    if corpus is None:
-        return 0
-    done = cluster_waiting(tenant=tenant, corpus=corpus, time_limit_seconds=SLICE_SECONDS)
+    """Cluster what waits for a while and queue the rest; return how many records wait still.
+
+    Nothing happens while another worker clusters the same corpus.
+    """
+    # Beside the one that computes its vectors, which holds the lock of the corpus itself.
+    with working_alone(UUID(int=corpus_id.int ^ 1)) as is_ours:
+        if not is_ours:
+            return 0
+        with tenant_session(tenant):
+            corpus = Corpus.objects.for_tenant(tenant).select_related("tenant").filter(pk=corpus_id).first()
+        if corpus is None:
+            return 0
+        done = cluster_waiting(tenant=tenant, corpus=corpus, time_limit_seconds=SLICE_SECONDS)
     if done.lag and done.clustered:
         enqueue("feedback.tasks.cluster_corpus", tenant.id, corpus_id)
     return done.lag

@@ -161,6 +161,9 @@ _MISFITS = {
     "   JOIN feedback_distincttext t ON t.tenant_id = %(tenant)s AND t.id = m.text_id"
     "  WHERE r.tenant_id = %(tenant)s AND r.id = m.position AND r.document_id = k.id AND r.number = k.revision"
     "    AND t.position <= m.position AND (m.cluster_id IN (t.leader_id, m.id))))",
+    "texts that no record says": "SELECT t.id::text AS external_id FROM feedback_distincttext t"
+    " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND NOT t.is_due AND NOT EXISTS"
+    " (SELECT FROM feedback_clustermember m WHERE m.tenant_id = %(tenant)s AND m.text_id = t.id AND m.position = t.position)",
     "texts whose leader follows another": "SELECT t.id::text AS external_id FROM feedback_distincttext t"
     " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND NOT EXISTS (SELECT FROM feedback_distincttext l"
     "   WHERE l.tenant_id = %(tenant)s AND l.id = t.leader_id AND l.leader_id = l.id AND l.position <= t.position)",

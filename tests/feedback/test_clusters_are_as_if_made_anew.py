@@ -171,6 +171,22 @@ def test_a_chain_of_edits_joins_no_unlike_texts(corpus, ingest):
     assert "r8" not in next(cluster.doc_ids for cluster in clusters if "r0" in cluster.doc_ids)
 
 
+def test_similar_texts_are_found_by_their_index(corpus, ingest):
+    ingest(make_document("a", CHAIN[0]), make_document("b", CHAIN[1]))
+
+    with tenant_session(corpus.tenant):
+        cluster_waiting(tenant=corpus.tenant, corpus=corpus)
+        with connection.cursor() as cursor:
+            # Without statistics the planner would rather read all texts of the tenant.
+            cursor.execute(
+                "SELECT indexrelname, idx_scan FROM pg_stat_xact_user_indexes WHERE relname = 'feedback_distincttext'"
+            )
+            scans = dict(cursor.fetchall())
+
+    assert scans["distincttext_leaders"] > 0
+    assert scans["distincttext_others"] == 0
+
+
 def test_a_record_that_waits_counts_as_itself(corpus, ingest):
     ingest(make_document("a", "Nothing"), make_document("b", "Nothing"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,3 +135,35 @@ def test_texts_without_a_shared_band_stay_apart_however_similar():
     changed = leaders.settle()
 
     assert [(text.id, text.leader) for text in changed] == [(lonely.id, lonely.id)]
+
+
+def test_a_text_is_compared_with_leaders_and_not_with_their_followers():
+    shelf = Shelf()
+    common = frozenset(range(100, 140))
+    # Two hundred texts of one template, each with a number of its own.
+    template = [replace(text_of(n, n + 1, common | {n}), id=UUID(int=n), bands=(7,)) for n in range(200)]
+    filling = Leaders(shelf)
+    for text in template:
+        filling.place(text)
+    filling.settle()
+    shelf.texts = {text.id: text for text in template}
+    read: list[UUID] = []
+
+    class Watched(Shelf):
+        def sharing(self, bands: Iterable[int]) -> list[Text]:
+            pytest.fail("the followers of a leader were read")
+
+        def leaders(self, bands: Iterable[int]) -> list[Text]:
+            found = Shelf.leaders(shelf, bands)
+            read.extend(text.id for text in found)
+            return found
+
+    watched = Watched()
+    watched.texts = shelf.texts
+    newest = replace(text_of(300, 900, common | {300}), bands=(7,))
+    leaders = Leaders(watched)
+    leaders.place(newest)
+    leaders.settle()
+
+    assert newest.leader == UUID(int=0)
+    assert read == [UUID(int=0)]
