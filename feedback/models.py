@@ -296,11 +296,19 @@ class ClusterMember(TenantModel):
 
     class Meta:
         indexes = [
-            # The records of a cluster, and clusters by size.
-            models.Index(fields=["tenant", "corpus", "cluster_id"], name="clustermember_cluster"),
+            # The records of a cluster.
+            models.Index(
+                fields=["tenant", "corpus", "cluster_id"],
+                name="clustermember_cluster",
+                condition=models.Q(cluster_id__isnull=False),
+            ),
             # The records that say a text.
-            models.Index(fields=["tenant", "text_id"], name="clustermember_text"),
-            # What waits.
+            models.Index(
+                fields=["tenant", "text_id"],
+                name="clustermember_text",
+                condition=models.Q(text_id__isnull=False),
+            ),
+            # What waits: the one of these that an ingest writes to.
             models.Index(
                 fields=["tenant", "corpus", "id"],
                 name="clustermember_waiting",

@@ -150,8 +150,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["tenant", "corpus", "cluster_id"], name="clustermember_cluster"),
-                    models.Index(fields=["tenant", "text_id"], name="clustermember_text"),
+                    models.Index(
+                        condition=models.Q(("cluster_id__isnull", False)),
+                        fields=["tenant", "corpus", "cluster_id"],
+                        name="clustermember_cluster",
+                    ),
+                    models.Index(
+                        condition=models.Q(("text_id__isnull", False)),
+                        fields=["tenant", "text_id"],
+                        name="clustermember_text",
+                    ),
                     models.Index(
                         condition=models.Q(("text_id__isnull", True)),
                         fields=["tenant", "corpus", "id"],

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from feedback.domain.leaders import Leaders, Text
 from feedback.domain.near_duplicates import reaches
 
-# Texts of few shingles, so that many are similar; a band for each pair of them that a text holds lets some
-# similar texts share none.
-SHINGLES = st.frozensets(st.integers(0, 7), min_size=1, max_size=7)
+# Windows on a row of shingles: each is similar to the next and to no other. And texts of few shingles.
+SHINGLES = st.one_of(
+    st.integers(0, 5).map(lambda first: frozenset(range(first, first + 9))),
+    st.frozensets(st.integers(0, 7), min_size=1, max_size=7),
+)
 CHANGES = st.lists(
     st.lists(
         st.one_of(
@@ -123,6 +125,32 @@ def test_an_earlier_leader_takes_over_from_one_that_it_is_like():
     change(shelf, [("place", 1, 1, frozenset(range(6)))])
 
     assert {text.leader for text in shelf.texts.values()} == {UUID(int=1)}
+
+
+def window(first: int) -> frozenset[int]:
+    """Return shingles that are similar to those of the next window and to no other."""
+    return frozenset(range(first, first + 9))
+
+
+def test_a_leader_that_moves_forward_takes_those_that_it_is_like_from_later_leaders():
+    shelf = Shelf()
+    change(shelf, [("place", 1, 5, window(0)), ("place", 2, 10, window(2)), ("place", 3, 20, window(1))])
+    assert shelf.texts[UUID(int=3)].leader == UUID(int=1)
+
+    change(shelf, [("move", 2, 3, None)])
+
+    assert shelf.texts[UUID(int=3)].leader == UUID(int=2)
+
+
+def test_who_followed_a_leader_that_follows_another_now_chooses_again():
+    shelf = Shelf()
+    change(shelf, [("place", 2, 10, window(1)), ("place", 3, 20, window(2)), ("place", 4, 30, window(3))])
+    assert shelf.texts[UUID(int=3)].leader == UUID(int=2)
+    assert shelf.texts[UUID(int=4)].leader == UUID(int=4)
+
+    change(shelf, [("place", 1, 1, window(0))])
+
+    assert [shelf.texts[UUID(int=number)].leader.int for number in (1, 2, 3, 4)] == [1, 1, 3, 3]
 
 
 def test_texts_without_a_shared_band_stay_apart_however_similar():
