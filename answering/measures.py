@@ -116,9 +116,9 @@ def get_stored_query(*, corpus: Corpus, query_id: str) -> dict[str, Any]:
     return dict(found.specification)
 
 
-def count_of(*, corpus: Corpus, query: Mapping[str, Any]) -> Count:
-    """Count now what a stored query counts."""
-    return count_matching(corpus=corpus, selection=_selection(corpus, query))
+def count_of(*, corpus: Corpus, query: Mapping[str, Any], with_distinct: bool = False) -> Count:
+    """Count now what a stored query counts, with `with_distinct` also without near-duplicates."""
+    return count_matching(corpus=corpus, selection=_selection(corpus, query), with_distinct=with_distinct)
 
 
 def list_records_of(*, corpus: Corpus, query: Mapping[str, Any], limit: int, offset: int = 0) -> list[str]:

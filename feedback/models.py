@@ -248,6 +248,120 @@ class Term(TenantModel):
         return self.lexeme
 
 
+class DistinctText(TenantModel):
+    """What records say, once for all that say it in the same words; its id is a hash of the words and the corpus.
+
+    A text follows a leader that it is similar to, or is one itself; who follows whom is kept in the background.
+    `position` is the id of the first current revision that says it: the order in which texts are judged.
+    """
+
+    corpus = TenantForeignKey(Corpus)
+    position = models.UUIDField()
+    leader_id = models.UUIDField()
+    # 64-bit hashes, ascending, and the keys of what may be similar; none for a text that only its equals are like.
+    shingles = ArrayField(models.BigIntegerField())
+    bands = ArrayField(models.IntegerField())
+    # Its first record has gone.
+    is_due = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [
+            # Whether a text stands behind all others.
+            models.Index(fields=["tenant", "corpus", "-position"], name="distincttext_last"),
+            # Who followed a leader that has gone.
+            models.Index(
+                fields=["tenant", "leader_id"],
+                name="distincttext_followers",
+                condition=~models.Q(leader_id=models.F("id")),
+            ),
+            # What has to be looked at again.
+            models.Index(fields=["tenant", "corpus"], name="distincttext_due", condition=models.Q(is_due=True)),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ClusterMember(TenantModel):
+    """Which cluster a live record belongs to; its id is the document's id.
+
+    Without a text it waits to be clustered, and counts as a cluster of its own. `cluster_id` is the leader of its
+    text, or the record itself where people set it apart.
+    """
+
+    corpus = TenantForeignKey(Corpus)
+    text_id = models.UUIDField(null=True)
+    position = models.UUIDField(null=True)
+    cluster_id = models.UUIDField(null=True)
+
+    class Meta:
+        indexes = [
+            # The records of a cluster.
+            models.Index(
+                fields=["tenant", "corpus", "cluster_id"],
+                name="clustermember_cluster",
+                condition=models.Q(cluster_id__isnull=False),
+            ),
+            # The records that say a text.
+            models.Index(
+                fields=["tenant", "text_id"],
+                name="clustermember_text",
+                condition=models.Q(text_id__isnull=False),
+            ),
+            # What waits: the one of these that an ingest writes to.
+            models.Index(
+                fields=["tenant", "corpus", "id"],
+                name="clustermember_waiting",
+                condition=models.Q(text_id__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ClusterDecision(TenantModel):
+    """What people decided of a record; its id is the document's id. It outlives edits, deletion and re-clustering.
+
+    Records with one `merge_id` are the same, and so are the clusters that they belong to. A record that is apart
+    belongs to no cluster but those that it is merged with.
+    """
+
+    corpus = TenantForeignKey(Corpus)
+    merge_id = models.UUIDField(null=True)
+    is_apart = models.BooleanField(default=False)
+    made_by = models.TextField()
+    made_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            # All decisions of a corpus, and those of one merge.
+            models.Index(fields=["tenant", "corpus", "merge_id"], name="clusterdecision_merge"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class MergedCluster(TenantModel):
+    """A cluster that people merged with others, under its own id, and the id that they have together.
+
+    Derived from the decisions; a cluster that isn't here stands by itself.
+    """
+
+    corpus = TenantForeignKey(Corpus)
+    merged_id = models.UUIDField()
+
+    class Meta:
+        indexes = [
+            # The clusters that were merged into one.
+            models.Index(fields=["tenant", "corpus", "merged_id"], name="mergedcluster_parts"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} in {self.merged_id}"
+
+
 class IngestJob(TenantModel):
     """A large batch that is read in the background: what was sent, how far it is, what came of it."""
 

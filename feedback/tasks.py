@@ -17,6 +17,13 @@ def embed_corpus(tenant_id: UUID, corpus_id: UUID) -> int:
     return jobs.embed_slice(tenant=get_tenant_by_id(tenant_id=tenant_id), corpus_id=corpus_id)
 
 
+def cluster_corpus(tenant_id: UUID, corpus_id: UUID) -> int:
+    """Cluster records of a corpus that wait, for half a minute; return how many wait still."""
+    from feedback.services import clustering  # numpy is for those who cluster
+
+    return clustering.cluster_slice(tenant=get_tenant_by_id(tenant_id=tenant_id), corpus_id=corpus_id)
+
+
 def run_ingest_job(tenant_id: UUID, job_id: UUID) -> None:
     """Read a large batch."""
     jobs.run_job(tenant=get_tenant_by_id(tenant_id=tenant_id), job_id=job_id, now=utc_now())

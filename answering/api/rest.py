@@ -103,7 +103,7 @@ class MeasureView(APIView):
         with tenant_session(caller.tenant):
             corpus = get_corpus(tenant=caller.tenant, slug=request.query_params.get("corpus", "feedback"))
             query = get_stored_query(corpus=corpus, query_id=query_id)
-            count = count_of(corpus=corpus, query=query)
+            count = count_of(corpus=corpus, query=query, with_distinct=True)
             doc_ids = list_records_of(corpus=corpus, query=query, limit=limit, offset=offset)
         return Response(
             {
@@ -112,6 +112,7 @@ class MeasureView(APIView):
                 "value": count.value,
                 "people": count.people,
                 "accounts": count.accounts,
+                "distinct": count.distinct,
                 "doc_ids": doc_ids,
                 "next_offset": offset + limit if offset + limit < count.value else None,
             }

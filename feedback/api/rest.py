@@ -20,7 +20,7 @@ from feedback.domain.retrieval import Mode
 from feedback.selectors.corpora import corpus_state, get_corpus, vocabulary_of
 from feedback.selectors.retrieval import rerank_hits, retrieve, second_stage
 from feedback.services.ingest import ingest_documents
-from feedback.services.jobs import embed_in_background, get_job, job_json, submit_batch
+from feedback.services.jobs import cluster_in_background, embed_in_background, get_job, job_json, submit_batch
 from tenants.api.authentication import caller_from
 from tenants.domain.access import Role, Scope
 
@@ -83,6 +83,7 @@ class DocumentsBatchView(APIView):
             now=utc_now(),
         )
         embed_in_background(corpus=corpus)
+        cluster_in_background(corpus=corpus)
         return Response(result.as_json())
 
 

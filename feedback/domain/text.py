@@ -22,11 +22,11 @@ LONGEST_SENTENCE: Final = 400
 _LONGEST_CLUSTER: Final = 16
 
 # Scripts that put no spaces between words (and Hangul, whose particles cling to the noun): bigrams.
-_UNSPACED: Final = (
+UNSPACED: Final = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u30a1-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 )
-_LETTER: Final = rf"[^\W_{_UNSPACED}]"
+_LETTER: Final = rf"[^\W_{UNSPACED}]"
 _UNIT: Final = (
     r"(?:st|nd|rd|th|s|am|pm|mins?|hrs?|hours?|secs?|days?|weeks?|months?|years?|yrs?|h|m|k|x|p|kg|mg|ml|km|cm|mm|"
     r"gb|mb|kb|bn|er|ers|ème|eme|º|ª)"
@@ -39,7 +39,7 @@ _TOKEN: Final = re.compile(
     rf"|[A-Z]{{1,6}}(?:-[A-Z0-9]+)*-\d[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?!{_LETTER})"  # A-10293, ORD-2024-17
     rf"|(?=[A-Za-z]*\d)(?!\d+{_UNIT}\b)[A-Za-z0-9]*(?:[A-Za-z]\d|\d[A-Za-z])[A-Za-z0-9]*(?!{_LETTER}))"  # SAVE20
     rf"|(?P<number>\d+(?:[.,'’\u00a0\u202f]\d{{3}})*(?:[.,]\d+)?(?:(?:st|nd|rd|th)\b)?)"
-    rf"|(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<unspaced>[{UNSPACED}]+)"
     rf"|(?P<word>{_LETTER}[\u0300-\u036f]*(?:{_LETTER}[\u0300-\u036f]*|['’](?={_LETTER}))*)",
 )
 _ELISION: Final = re.compile(r"^(?:qu|[cdjlmnst])['’]", re.IGNORECASE)

@@ -53,12 +53,16 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Records, and the distinct people and accounts that they name; a record that names nobody adds no person."""
+    """Records, and the distinct people and accounts that they name; a record that names nobody adds no person.
+
+    `distinct` is how many different things they say, near-duplicates once; None where nobody asked for it.
+    """
 
     value: int
     people: int
     accounts: int
     doc_ids: tuple[str, ...]
+    distinct: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +79,18 @@ def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet, language: 
     return Selection(tuple((term.lexeme,) for term in terms), filters)
 
 
-def count_matching(*, corpus: Corpus, selection: Selection) -> Count:
-    """Count the records of a selection."""
+def count_matching(*, corpus: Corpus, selection: Selection, with_distinct: bool = False) -> Count:
+    """Count the records of a selection, with `with_distinct` also what they say without its near-duplicates."""
+    distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
-            f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}]"
-            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
-            _arguments(corpus, selection),
+            f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}], {distinct}"
+            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {clusters} {_condition(selection)}",
+            _arguments(corpus, selection, arguments),
         )
-        value, people, accounts, doc_ids = cursor.fetchone()
-    return Count(value, people, accounts, tuple(doc_ids or ()))
+        value, people, accounts, doc_ids, said = cursor.fetchone()
+    return Count(value, people, accounts, tuple(doc_ids or ()), said)
 
 
 def count_admitted(*, corpus: Corpus, filters: FilterSet) -> int:
@@ -118,23 +123,27 @@ _KEYS = {
 }
 
 
-def group_matching(*, corpus: Corpus, selection: Selection, by: Grouping, limit: int | None = None) -> list[GroupCount]:
+def group_matching(
+    *, corpus: Corpus, selection: Selection, by: Grouping, limit: int | None = None, with_distinct: bool = False
+) -> list[GroupCount]:
     """Count the records of a selection by group: the largest first, intervals in the order of time.
 
     An interval without a record is not listed; a record without the grouping's value is in no group, as one
     without a date of its own is in no interval.
     """
     order = "x.key" if by in _IN_TIME else "count(*) DESC, x.key"
+    distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT x.key, count(*), count(DISTINCT x.person), count(DISTINCT x.account),"
-            f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}]"
-            f"  FROM (SELECT {_KEYS[by]} AS key, m.person, m.account, m.external_id, m.occurred_at"
+            f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}], {distinct}"
+            f"  FROM (SELECT {_KEYS[by]} AS key, m.document_id, m.person, m.account, m.external_id, m.occurred_at"
             f"          FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}) x"
+            f" {clusters.replace('m.document_id', 'x.document_id')}"
             f" WHERE x.key IS NOT NULL GROUP BY x.key ORDER BY {order} LIMIT %s",
-            [*_arguments(corpus, selection), limit],
+            [*_arguments(corpus, selection), *arguments, limit],
         )
-        return [GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]))) for row in cursor.fetchall()]
+        return [GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]), row[5])) for row in cursor.fetchall()]
 
 
 def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
@@ -158,6 +167,19 @@ def grouping(name: str) -> Grouping:
         raise InvalidInput(f"There is no grouping {name!r}: use one of {names}.", field="by") from error
 
 
+def _clusters(corpus: Corpus, is_wanted: bool) -> tuple[str, str, list[Any]]:
+    """Return how clusters are counted, where they come from, and the values that go with it."""
+    if not is_wanted:
+        return "NULL::bigint", "", []
+    return (
+        # A record that isn't clustered yet stands for itself.
+        "count(DISTINCT coalesce(j.merged_id, c.cluster_id, c.id))",
+        "JOIN feedback_clustermember c ON c.tenant_id = %s AND c.id = m.document_id"
+        " LEFT JOIN feedback_mergedcluster j ON j.tenant_id = %s AND j.id = coalesce(c.cluster_id, c.id)",
+        [corpus.tenant_id, corpus.tenant_id],
+    )
+
+
 def _condition(selection: Selection) -> str:
     if selection.within is None:
         return ""
@@ -165,11 +187,12 @@ def _condition(selection: Selection) -> str:
     return "WHERE %s = ANY (m.themes)" if by is Grouping.THEME else f"WHERE {_KEYS[by]} = %s"
 
 
-def _arguments(corpus: Corpus, selection: Selection) -> list[Any]:
+def _arguments(corpus: Corpus, selection: Selection, joined: Sequence[Any] = ()) -> list[Any]:
     arguments: list[Any] = [
         corpus.id,
         orjson.dumps(_term_groups(corpus, selection.groups)).decode(),
         orjson.dumps(selection.filters.as_json()).decode(),
+        *joined,
     ]
     return arguments if selection.within is None else [*arguments, selection.within[1]]
 

@@ -10,6 +10,7 @@ from core.outbox import record_event
 from core.tenant_session import tenant_session
 from feedback.models import Corpus, Document, DocumentKey
 from feedback.services import lexical_index as lexical
+from feedback.services.membership import withdraw
 from feedback.services.writing import reindex_document
 from tenants.services import audit
 
@@ -34,6 +35,7 @@ def delete_document(*, caller: Caller, corpus: Corpus, external_id: str, now: da
         if key is None:
             raise NotFound
         lexical.remove_passages(corpus, statistics, [(key.id, key.occurred_at)])
+        withdraw(corpus, [key.id])
         _mark(key, now)
         statistics.documents -= 1
         statistics.newest_at = lexical.newest_dated(corpus)

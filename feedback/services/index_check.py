@@ -152,6 +152,21 @@ _MISFITS = {
     " JOIN feedback_passage p ON p.tenant_id = %(tenant)s AND p.id = v.passage_id WHERE " + _VECTOR +
     " AND (v.source, v.themes, v.account, v.language, v.facets, v.occurred_at) IS DISTINCT FROM"
     "  (p.source, p.themes, p.account, p.language, p.facets, p.occurred_at)",
+    "records without a place among the clusters": "SELECT k.external_id FROM feedback_documentkey k WHERE " + _KEY +
+    " AND (k.deleted_at IS NULL) <> EXISTS (SELECT FROM feedback_clustermember m WHERE m.tenant_id = %(tenant)s"
+    "   AND m.id = k.id AND m.corpus_id = k.corpus_id)",
+    "records clustered by a text that they don't say": "SELECT k.external_id FROM feedback_documentkey k"
+    " JOIN feedback_clustermember m ON m.tenant_id = %(tenant)s AND m.id = k.id WHERE " + _KEY +
+    " AND m.text_id IS NOT NULL AND (m.cluster_id IS NULL OR NOT EXISTS (SELECT FROM feedback_documentrevision r"
+    "   JOIN feedback_distincttext t ON t.tenant_id = %(tenant)s AND t.id = m.text_id"
+    "  WHERE r.tenant_id = %(tenant)s AND r.id = m.position AND r.document_id = k.id AND r.number = k.revision"
+    "    AND t.position <= m.position AND (m.cluster_id IN (t.leader_id, m.id))))",
+    "texts that no record says": "SELECT t.id::text AS external_id FROM feedback_distincttext t"
+    " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND NOT t.is_due AND NOT EXISTS"
+    " (SELECT FROM feedback_clustermember m WHERE m.tenant_id = %(tenant)s AND m.text_id = t.id AND m.position = t.position)",
+    "texts whose leader follows another": "SELECT t.id::text AS external_id FROM feedback_distincttext t"
+    " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND NOT EXISTS (SELECT FROM feedback_distincttext l"
+    "   WHERE l.tenant_id = %(tenant)s AND l.id = t.leader_id AND l.leader_id = l.id AND l.position <= t.position)",
 }  # fmt: skip
 
 

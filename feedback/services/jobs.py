@@ -15,6 +15,7 @@ from core.errors import NotFound
 from core.queue import enqueue, waiting, working_alone
 from core.tenant_session import tenant_session
 from feedback.models import Corpus, IngestJob
+from feedback.selectors.clusters import clustering_lag
 from feedback.selectors.corpora import embedding_lag
 from feedback.services.ingest import IngestResult, ingest_documents
 from feedback.services.vectors import embed_missing
@@ -113,6 +114,7 @@ def run_job(*, tenant: Tenant, job_id: UUID, now: datetime) -> None:
             raise
         _end(tenant, job_id, ended(), status=IngestJob.Status.DONE, result=result, done=job.total)
     embed_in_background(corpus=job.corpus)
+    cluster_in_background(corpus=job.corpus)
 
 
 def _claim(tenant: Tenant, job_id: UUID, now: datetime) -> IngestJob | None:
@@ -198,6 +200,15 @@ def embed_in_background(*, corpus: Corpus) -> int:
         lag = embedding_lag(corpus=corpus)
     if lag and waiting() <= _BACKLOG:
         enqueue("feedback.tasks.embed_corpus", corpus.tenant_id, corpus.id)
+    return lag
+
+
+def cluster_in_background(*, corpus: Corpus) -> int:
+    """Have the records of a corpus that wait clustered by a worker; return how many wait."""
+    with tenant_session(corpus.tenant):
+        lag = clustering_lag(corpus=corpus)
+    if lag and waiting() <= _BACKLOG:
+        enqueue("feedback.tasks.cluster_corpus", corpus.tenant_id, corpus.id)
     return lag
 
 

@@ -84,7 +84,14 @@ def _forget(cursor: Any, tenant_id: UUID, corpus_id: UUID, before: datetime) -> 
         [*scope, shard_of(tenant_id, settings.WISDOM.tenant_shards)],
     )
     vectors = dict(cursor.fetchall())
-    # The revisions hang on the keys.
+    # What they said may be said by others still.
+    cursor.execute(
+        "UPDATE feedback_distincttext t SET is_due = true FROM feedback_clustermember m"
+        "  JOIN feedback_documentkey k ON k.tenant_id = %s AND k.id = m.id"
+        " WHERE m.tenant_id = %s AND m.corpus_id = %s AND k.occurred_at < %s AND t.tenant_id = %s AND t.id = m.text_id",
+        [tenant_id, tenant_id, corpus_id, before, tenant_id],
+    )
+    # The revisions, the places in clusters and what was decided of them hang on the keys.
     cursor.execute(
         f"WITH gone AS (DELETE FROM feedback_documentkey WHERE {where} RETURNING deleted_at)"
         " SELECT count(*), count(*) FILTER (WHERE deleted_at IS NULL) FROM gone",

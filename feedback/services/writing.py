@@ -17,6 +17,7 @@ from feedback.embedding import embedder, embedders_of, stored_name
 from feedback.models import Corpus, Document, DocumentKey, DocumentRevision
 from feedback.services import lexical_index as lexical
 from feedback.services.analysis import PassageDraft, configuration_of, draft_passages, lexemes_of
+from feedback.services.membership import enlist
 from feedback.services.vectors import VectorRow, known_vectors, store_vectors, vector_literals
 
 # A question can name these; further accounts are found by a filter.
@@ -88,6 +89,7 @@ def write_changes(
     passages = _write_passages(corpus, statistics, reindexed, drafts)
     _store(corpus, passages, vectors)
     _move_passages(corpus, moved)
+    enlist(corpus, [change.id for change in reindexed])
     statistics.documents += sum(change.is_new for change in changes)
     # The day of receipt of a record without a date says nothing about when things happened.
     dated = [change.occurred_at for change in changes if change.document.occurred_at is not None]
@@ -135,6 +137,7 @@ def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: Docume
     drafts = {key.id: draft_passages(title=revision.title, text=revision.text)}
     vectors = _vectors(corpus, drafts)
     _store(corpus, _write_passages(corpus, statistics, [change], drafts), vectors)
+    enlist(corpus, [key.id])
 
 
 def _vectors(corpus: Corpus, drafts: dict[UUID, list[PassageDraft]]) -> dict[str, dict[bytes, str]]:

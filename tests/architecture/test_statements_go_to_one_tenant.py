@@ -11,9 +11,12 @@ from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Mode
 from feedback.selectors.aggregates import Grouping, Selection, count_matching, group_matching, select_mentions
+from feedback.selectors.clusters import cluster_totals, get_duplicates, list_clusters
 from feedback.selectors.corpora import list_corpora
 from feedback.selectors.records import get_record
 from feedback.selectors.retrieval import rerank_hits, retrieve
+from feedback.services.clustering import cluster_waiting, recluster
+from feedback.services.clusters import merge_records, reset_record, unmerge_record
 from feedback.services.deletion import delete_document, restore_document
 from feedback.services.vectors import embed_missing
 from tests.architecture.source_tree import tenant_tables
@@ -53,6 +56,29 @@ def test_ingest_search_and_delete_name_their_tenant_everywhere(corpus, caller, i
         get_record(corpus=corpus, doc_id="a")
     delete_document(caller=caller, corpus=corpus, external_id="a", now=NOW)
     restore_document(caller=caller, corpus=corpus, external_id="a", now=NOW)
+
+    astray = {sql: reason for sql in statements if (reason := why_it_cant_be_routed(sql, tenant_tables()))}
+
+    assert len(statements) > 50
+    assert astray == {}
+
+
+def test_clustering_and_deciding_name_their_tenant_everywhere(corpus, caller, ingest, statements):
+    kettle = "The kettle that you sent me last week broke on the third day"
+    ingest(make_document("a", kettle), make_document("b", f"{kettle} again"), make_document("c"))
+    cluster_waiting(tenant=corpus.tenant, corpus=corpus)
+    merge_records(caller=caller, corpus=corpus, doc_ids=["a", "c"], now=NOW)
+    unmerge_record(caller=caller, corpus=corpus, doc_id="b", now=NOW)
+    reset_record(caller=caller, corpus=corpus, doc_id="b", now=NOW)
+    delete_document(caller=caller, corpus=corpus, external_id="a", now=NOW)
+    cluster_waiting(tenant=corpus.tenant, corpus=corpus)
+    with tenant_session(corpus.tenant):
+        cluster_totals(corpus=corpus)
+        list_clusters(corpus=corpus, limit=5)
+        get_duplicates(corpus=corpus, doc_id="b")
+        count_matching(corpus=corpus, selection=Selection(), with_distinct=True)
+        group_matching(corpus=corpus, selection=Selection(), by=Grouping.THEME, with_distinct=True)
+    recluster(corpus=corpus)
 
     astray = {sql: reason for sql in statements if (reason := why_it_cant_be_routed(sql, tenant_tables()))}
 

@@ -169,5 +169,5 @@ def test_a_record_page_only_reads(ingest: Any, client_of: Any, member: Any) -> N
 def test_a_record_page_needs_few_queries(ingest: Any, show: Any, django_assert_max_num_queries: Any) -> None:
     ingest(make_document("d1"))
 
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         show("/records/d1")

@@ -6,7 +6,18 @@ import pytest
 
 from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet
-from feedback.models import Document, DocumentKey, DocumentRevision, PassageVector
+from feedback.models import (
+    ClusterDecision,
+    DistinctText,
+    Document,
+    DocumentKey,
+    DocumentRevision,
+    MergedCluster,
+    PassageVector,
+)
+from feedback.selectors.clusters import list_clusters
+from feedback.services.clustering import cluster_waiting
+from feedback.services.clusters import merge_records
 from feedback.services.deletion import delete_document
 from feedback.services.index_check import check_index
 from tenants.caller import operator
@@ -57,6 +68,28 @@ def test_every_number_stays_exact(manage, tenant, other_tenant, corpus):
         assert Document.objects.for_tenant(tenant).count() == 2
         assert DocumentRevision.objects.for_tenant(tenant).count() == 2
         assert PassageVector.objects.for_tenant(tenant).count() == 2
+
+
+def test_clusters_hold_what_is_left(manage, tenant, corpus, caller, ingest):
+    text = "The parcel came late in January, and nobody told us why."
+    ingest(
+        make_document("old", text, occurred_at="2025-01-10"),
+        make_document("new", f"{text} Again.", occurred_at="2026-03-01"),
+        make_document("newer", f"{text} Really.", occurred_at="2026-03-02"),
+    )
+    cluster_waiting(tenant=tenant, corpus=corpus)
+    merge_records(caller=caller, corpus=corpus, doc_ids=["old", "edge"], now=NOW)
+    manage("partitions", "--retire-before", "2025-02-01")
+
+    cluster_waiting(tenant=tenant, corpus=corpus)
+
+    assert check_index(tenant=tenant) == []
+    with tenant_session(tenant):
+        (cluster,) = list_clusters(corpus=corpus, limit=5)
+        assert DistinctText.objects.for_tenant(tenant).count() == 3
+        assert not ClusterDecision.objects.for_tenant(tenant).filter(merge_id=None).exists()
+        assert not MergedCluster.objects.for_tenant(tenant).exists()
+    assert cluster.doc_ids == ("new", "newer")
 
 
 def test_search_finds_what_is_left(manage, search):

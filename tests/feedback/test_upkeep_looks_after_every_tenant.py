@@ -1,4 +1,4 @@
-"""Each minute: missing vectors are queued, lost jobs taken up, weights of other settings made anew."""
+"""Each minute: missing vectors and records to cluster are queued, lost jobs taken up, weights of other settings made anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedback.models import CorpusStatistics
 from feedback.services import jobs, upkeep
 from feedback.services.jobs import submit_batch
 from feedback.services.upkeep import keep_up, reweight_if_due
-from feedback.tasks import embed_corpus, every_minute
+from feedback.tasks import cluster_corpus, embed_corpus, every_minute
 from tests.factories import NOW, make_document
 
 pytestmark = pytest.mark.django_db
@@ -38,12 +38,28 @@ def test_missing_vectors_are_queued_and_computed(tenant, with_both_embedders, in
     before = queued()
     embed_corpus(tenant.id, with_both_embedders.id)
 
-    assert before == [("feedback.tasks.embed_corpus", str(tenant.id))]
+    assert ("feedback.tasks.embed_corpus", str(tenant.id)) in before
+    assert ("feedback.tasks.embed_corpus", str(tenant.id)) not in queued()
+
+
+def test_records_that_wait_to_be_clustered_are_queued_and_clustered(tenant, corpus, ingest, queued):
+    ingest(make_document("a"), make_document("b"))
+
+    before = queued()
+    left = cluster_corpus(tenant.id, corpus.id)
+
+    assert before == [("feedback.tasks.cluster_corpus", str(tenant.id))]
+    assert left == 0
     assert queued() == []
 
 
-def test_a_corpus_that_lacks_nothing_queues_nothing(corpus, ingest, queued):
+def test_clustering_a_corpus_that_has_gone_does_nothing(tenant, other_corpus):
+    assert cluster_corpus(tenant.id, other_corpus.id) == 0
+
+
+def test_a_corpus_that_lacks_nothing_queues_nothing(tenant, corpus, ingest, queued):
     ingest(make_document("a"))
+    cluster_corpus(tenant.id, corpus.id)
 
     assert queued() == []
 

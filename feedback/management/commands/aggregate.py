@@ -19,7 +19,9 @@ from tenants.selectors import get_tenant
 
 
 class Command(WisdomCommand):
-    help = "Count records, and the people behind them, by theme, source, account or month."
+    help = (
+        "Count records, the people behind them and the different texts among them, by theme, source, account or month."
+    )
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
@@ -52,20 +54,26 @@ class Command(WisdomCommand):
                 if options["query"] is not None
                 else Selection(filters=filters)
             )
-            total = count_matching(corpus=corpus, selection=selection)
+            total = count_matching(corpus=corpus, selection=selection, with_distinct=True)
             groups = group_matching(
-                corpus=corpus, selection=selection, by=Grouping(options["by"]), limit=options["limit"]
+                corpus=corpus,
+                selection=selection,
+                by=Grouping(options["by"]),
+                limit=options["limit"],
+                with_distinct=True,
             )
         if self.as_json:
             self.document(
                 {
                     "total": total.value,
                     "people": total.people,
+                    "distinct": total.distinct,
                     "groups": [
                         {
                             "key": group.key,
                             "count": group.count.value,
                             "people": group.count.people,
+                            "distinct": group.count.distinct,
                             "doc_ids": list(group.count.doc_ids),
                         }
                         for group in groups
@@ -73,6 +81,6 @@ class Command(WisdomCommand):
                 }
             )
             return
-        self.say(f"{total.value:,} records of {total.people:,} people")
+        self.say(f"{total.value:,} records of {total.people:,} people, {total.distinct:,} without near-duplicates")
         for group in groups:
             self.say(f"{group.count.value:8,}  {group.key}  ({', '.join(group.count.doc_ids)})")

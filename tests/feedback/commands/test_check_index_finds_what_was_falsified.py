@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 
 from core.tenant_session import tenant_session
+from feedback.services.clustering import cluster_waiting
 from feedback.services.index_check import check_index
 from tests.factories import make_document
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _records(corpus, ingest):
     ingest(make_document("a", "The parcel came late."), make_document("b", "Late, and the box was torn."))
+    cluster_waiting(tenant=corpus.tenant, corpus=corpus)
 
 
 def _falsify(tenant, statement):
@@ -49,6 +51,16 @@ def test_right_numbers_have_no_difference(manage):
         (
             "UPDATE feedback_passagevector SET source = 'call' WHERE tenant_id = %s",
             "vectors filed otherwise than their passage",
+        ),
+        ("DELETE FROM feedback_clustermember WHERE tenant_id = %s", "records without a place among the clusters"),
+        (
+            "UPDATE feedback_clustermember SET cluster_id = gen_random_uuid() WHERE tenant_id = %s",
+            "records clustered by a text that they don't say",
+        ),
+        ("UPDATE feedback_clustermember SET text_id = NULL WHERE tenant_id = %s", "texts that no record says"),
+        (
+            "UPDATE feedback_distincttext SET leader_id = gen_random_uuid() WHERE tenant_id = %s",
+            "texts whose leader follows another",
         ),
     ],
 )
