@@ -3,6 +3,7 @@
 #
 #   sh deploy/install_requirements.sh base          what the application needs
 #   sh deploy/install_requirements.sh base dev      and what the checks and tests need
+#   sh deploy/install_requirements.sh base peers    and what the benchmarks compare with
 #
 # A stamp in .venv holds the hash of the requirement files it was installed from and is written last, so that
 # an interrupted installation is taken up again and a changed file is noticed.
@@ -100,8 +101,15 @@ for part in "$@"; do
         install -r requirements/dev.txt
         write_stamp dev "$hash"
         ;;
+    peers)
+        hash=$(hash_of requirements/base.txt requirements/peers.txt)
+        is_current peers "$hash" && continue
+        echo "Installing $(count requirements/peers.txt) packages that the benchmarks compare with"
+        install -r requirements/peers.txt
+        write_stamp peers "$hash"
+        ;;
     *)
-        fail "usage: $0 base|dev ..."
+        fail "usage: $0 base|dev|peers ..."
         ;;
     esac
 done
