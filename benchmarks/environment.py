@@ -82,8 +82,8 @@ _ASKED = (
 _TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def varied_questions(count: int, *, sentences: Sequence[str], seed: int = 1337) -> list[str]:
-    """Return `count` questions for a load that no cache can hide: real ones first, then made ones.
+def varied_questions(count: int, *, sentences: Sequence[str], seed: int = 1337, real: bool = True) -> list[str]:
+    """Return `count` questions for a load that no cache can hide: real ones first if wanted, then made ones.
 
     A made question puts two to four neighbouring words of a random sentence into a template, so that its words
     have the frequencies of the corpus. Few are equal; `len(set(...))` says how many aren't.
@@ -97,7 +97,7 @@ def varied_questions(count: int, *, sentences: Sequence[str], seed: int = 1337) 
         first = rng.randint(0, len(words) - length)
         return " ".join(words[first : first + length]).lower()
 
-    asked = real_questions()[:count]
+    asked = real_questions()[:count] if real else []
     while len(asked) < count:
         asked.append(rng.choice(_ASKED).format(topic=topic(), other=topic()))
     return asked
