@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -195,8 +196,9 @@ class Bench:
 def bench(*, keep: Path | None = None, **settings: str) -> Iterator[Bench]:
     """Give an installation in a temporary folder that is removed afterwards, or in `keep`, which stays.
 
-    Its database server is stopped either way.
+    Its database server is stopped either way, also when the benchmark is told to end.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     folder = keep or Path(tempfile.mkdtemp(prefix="wisdom-bench-"))
     folder.mkdir(parents=True, exist_ok=True)
     installation = Bench(folder.resolve(), **settings)
