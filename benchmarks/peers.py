@@ -92,7 +92,7 @@ class Tantivy:
 
     name = "tantivy"
     tokens = "split at what is no letter or digit, lower case, Snowball English; no stop words"
-    why = "it walks compressed, block-wise skippable postings mapped into this process, and its lengths are rounded to a byte"
+    why = "it walks compressed, block-wise skippable postings mapped into this process"
 
     def __init__(self) -> None:
         try:
