@@ -1,6 +1,8 @@
 # The words that people and the CI use alike. Each does nothing twice.
 
 PYTHON := .venv/bin/python
+# How many documents `make bench-large` loads, one corpus after another.
+SIZES := 10000,100000
 CACHES := .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # Run a target and print how long it took: $(call timed,words,target). The + is for `make --dry-run` to look inside.
@@ -8,8 +10,8 @@ define timed
 +@began=$$(date +%s); $(MAKE) --no-print-directory $(2) && echo "== $(1): $$(( $$(date +%s) - began )) s"
 endef
 
-.PHONY: help setup demo serve test check bench lock clean
-.PHONY: application development database static-checks unit-tests browser-tests
+.PHONY: help setup demo serve test check bench bench-peers bench-large lock clean
+.PHONY: application development peers database static-checks unit-tests browser-tests
 .NOTPARALLEL:
 
 help:
@@ -18,7 +20,9 @@ help:
 	@echo "make serve    serve"
 	@echo "make check    format, lint, types, imports, migrations, system checks"
 	@echo "make test     set-up, checks, tests, browser tests"
-	@echo "make bench    speed of ingest, search and answers"
+	@echo "make bench    speed of ingest, search and answers; fails when a part's time grows too fast with its input"
+	@echo "make bench-peers   the same search beside tantivy, bm25s, SQLite FTS5 and a scan in memory"
+	@echo "make bench-large   speed, memory and cost of changes at 10,000 and 100,000 documents (SIZES=…)"
 	@echo "make lock     write requirements/*.txt anew from requirements/*.in"
 	@echo "make clean    remove caches; the environment and your data stay"
 
@@ -40,6 +44,13 @@ check: setup static-checks
 
 bench: application database
 	@$(PYTHON) benchmarks/run.py
+	@$(PYTHON) benchmarks/kernels.py --check
+
+bench-peers: application database peers
+	@$(PYTHON) benchmarks/peers.py
+
+bench-large: application database
+	@$(PYTHON) benchmarks/large.py --sizes $(SIZES)
 
 lock: development
 	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header \
@@ -52,6 +63,8 @@ lock: development
 		requirements/reranker.in -o requirements/reranker.txt
 	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header --no-deps \
 		requirements/multilingual.in -o requirements/multilingual.txt
+	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header \
+		requirements/peers.in -o requirements/peers.txt
 
 clean:
 	@rm -rf $(CACHES)
@@ -65,6 +78,9 @@ application:
 
 development:
 	@sh deploy/install_requirements.sh base dev
+
+peers: application
+	@sh deploy/install_requirements.sh base peers
 
 database: application
 	@test -n "$$WA_DATABASE_DSN" || $(PYTHON) -m core.embedded_postgres start

@@ -4,6 +4,7 @@
 #   sh deploy/install_requirements.sh base          what the application needs
 #   sh deploy/install_requirements.sh base dev      and what the checks and tests need, the extras among it
 #   sh deploy/install_requirements.sh base reranker multilingual      and models that are extras: see docs/settings.md
+#   sh deploy/install_requirements.sh base peers    and what the benchmarks compare with
 #
 # A stamp in .venv holds the hash of the requirement files it was installed from and is written last, so that
 # an interrupted installation is taken up again and a changed file is noticed.
@@ -110,8 +111,15 @@ for part in "$@"; do
         install --no-deps -r "requirements/$part.txt"
         write_stamp "$part" "$hash"
         ;;
+    peers)
+        hash=$(hash_of requirements/base.txt requirements/peers.txt)
+        is_current peers "$hash" && continue
+        echo "Installing $(count requirements/peers.txt) packages that the benchmarks compare with"
+        install -r requirements/peers.txt
+        write_stamp peers "$hash"
+        ;;
     *)
-        fail "usage: $0 base|dev|reranker|multilingual ..."
+        fail "usage: $0 base|dev|reranker|multilingual|peers ..."
         ;;
     esac
 done

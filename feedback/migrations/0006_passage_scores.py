@@ -37,6 +37,6 @@ def backwards(apps, schema_editor):
 
 class Migration(migrations.Migration):
     # Lock note: makes a function; no table is touched.
-    dependencies = [("feedback", "0002_search_functions")]
+    dependencies = [("feedback", "0005_near_duplicate_clusters")]
 
     operations = [migrations.RunPython(forwards, backwards)]

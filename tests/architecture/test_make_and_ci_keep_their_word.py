@@ -11,7 +11,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-WORDS = ("setup", "demo", "serve", "test", "check", "bench", "lock")
+WORDS = ("setup", "demo", "serve", "test", "check", "bench", "bench-peers", "bench-large", "lock")
 
 
 def plan(word: str) -> str:
@@ -33,7 +33,14 @@ def test_each_promised_word_is_a_target_that_help_explains(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "aim"),
-    [("demo", "manage.py demo"), ("serve", "manage.py serve"), ("bench", "run.py"), ("test", "pytest")],
+    [
+        ("demo", "manage.py demo"),
+        ("serve", "manage.py serve"),
+        ("bench", "run.py"),
+        ("bench-peers", "peers.py"),
+        ("bench-large", "large.py"),
+        ("test", "pytest"),
+    ],
 )
 def test_a_word_that_runs_the_application_sets_it_up_first(word: str, aim: str) -> None:
     commands = plan(word)
@@ -42,6 +49,16 @@ def test_a_word_that_runs_the_application_sets_it_up_first(word: str, aim: str) 
     starting = commands.index("core.embedded_postgres start")
     running = commands.index(aim)
     assert installing < starting < running
+
+
+def test_the_benchmarks_fail_when_a_kernel_grows_too_fast() -> None:
+    assert "benchmarks/kernels.py --check" in plan("bench")
+
+
+def test_only_the_comparison_installs_the_peers() -> None:
+    installing = {word: "install_requirements.sh base peers" in plan(word) for word in WORDS}
+
+    assert [word for word, installs in installing.items() if installs] == ["bench-peers"]
 
 
 def test_a_demo_does_not_wait_for_what_only_tests_need() -> None:
@@ -76,7 +93,7 @@ def test_scripts_are_valid_shell(name: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.parametrize("part", ["base", "dev", "models", "reranker", "multilingual"])
+@pytest.mark.parametrize("part", ["base", "dev", "models", "reranker", "multilingual", "peers"])
 def test_requirements_are_pinned_and_hashed(part: str) -> None:
     lines = (REPOSITORY / "requirements" / f"{part}.txt").read_text(encoding="utf-8").splitlines()
 
