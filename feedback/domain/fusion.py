@@ -11,7 +11,6 @@ Key = TypeVar("Key", bound=Hashable)
 
 # A cosine is measured from that of the record at this rank of its arm, whatever the length of the list.
 REFERENCE_RANK: Final = 40
-_FARTHEST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,9 @@ def adaptive_fusion(
         cosine = semantic.get(key, reference)
         nearness = (cosine - reference) / reach if reach > 0 else float(cosine >= nearest)
         if nearness < 0:
-            # However far a record is, it loses no more than _FARTHEST: one very odd record must not stretch the scale.
-            nearness = _FARTHEST * nearness / (1 - nearness)
-        return (lam * words + (1 - lam) * nearness + _FARTHEST) / (1 + _FARTHEST)
+            # However far a record is, it loses less than 1: one very odd record must not stretch the scale.
+            nearness /= 1 - nearness
+        return (1 + lam * words + (1 - lam) * nearness) / 2
 
     scores = {key: score(key) for key in [*lexical, *(key for key in semantic if key not in lexical)]}
     return _best_first(

@@ -18,8 +18,8 @@ SECOND_STAGE_DEPTH: Final = 20
 class RerankRules:
     """How much each feature weighs; weights are shares of their sum.
 
-    The default is the neutral pass: relevance and coverage alone, with what the question names. `exact` and `phrase`
-    count only for a question that names something or has neighbouring words. A source that `source_weights` does not
+    The default is the neutral pass: relevance and coverage alone, with what the question names: `exact`,
+    `name` and `phrase` count only for a question that has such words. A source that `source_weights` does not
     name weighs 1; weights lie in [0, 1]. `cross_encoder` is the share of the score of those candidates that a
     second stage has judged; the other features share the rest.
 
@@ -27,18 +27,19 @@ class RerankRules:
     positive.
     """
 
-    relevance: float = 0.9
-    coverage: float = 0.1
+    relevance: float = 0.95
+    coverage: float = 0.05
     recency: float = 0.0
     source: float = 0.0
     exact: float = 0.3
-    phrase: float = 0.05
+    name: float = 0.1
+    phrase: float = 0.03
     cross_encoder: float = 0.5
     half_life_days: float = 180.0
     source_weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        weights = (self.relevance, self.coverage, self.recency, self.source, self.exact, self.phrase)
+        weights = (self.relevance, self.coverage, self.recency, self.source, self.exact, self.name, self.phrase)
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or sum(weights[:4]) <= 0:
             raise ValueError("feature weights must not be negative, and one must be positive")
         if not 0 <= self.cross_encoder <= 1:
@@ -53,7 +54,7 @@ class RerankRules:
 class Candidate(Generic[KeyT]):
     """What is known of one retrieved record.
 
-    `exact` and `phrase` are in [0, 1] as `Emphasis` measures them, None where the question names nothing;
+    `exact`, `name` and `phrase` are in [0, 1] as `Emphasis` measures them, None where the question names nothing;
     `relevance` and `coverage` (the function below) are in [0, 1]; `occurred_at` None is an undated record,
     which gets no recency. `cross_encoder` is a second stage's judgement in [0, 1], None where there was none.
     """
@@ -64,6 +65,7 @@ class Candidate(Generic[KeyT]):
     source: str = ""
     occurred_at: datetime | None = None
     exact: float | None = None
+    name: float | None = None
     phrase: float | None = None
     cross_encoder: float | None = None
 
@@ -90,9 +92,12 @@ def rerank(
     """
     ranked: list[Reranked[KeyT]] = []
     listed = list(candidates)
-    exact = rules.exact if any(candidate.exact is not None for candidate in listed) else 0.0
-    phrase = rules.phrase if any(candidate.phrase is not None for candidate in listed) else 0.0
-    total = rules.relevance + rules.coverage + rules.recency + rules.source + exact + phrase
+    named = {
+        feature: getattr(rules, feature)
+        for feature in ("exact", "name", "phrase")
+        if any(getattr(candidate, feature) is not None for candidate in listed)
+    }
+    total = rules.relevance + rules.coverage + rules.recency + rules.source + sum(named.values())
     for candidate in listed:
         features = {
             "relevance": rules.relevance / total * _clamped(candidate.relevance),
@@ -100,10 +105,8 @@ def rerank(
             "source": rules.source / total * rules.source_weights.get(candidate.source, 1.0),
             "coverage": rules.coverage / total * _clamped(candidate.coverage),
         }
-        if exact:
-            features["exact"] = exact / total * _clamped(candidate.exact or 0.0)
-        if phrase:
-            features["phrase"] = phrase / total * _clamped(candidate.phrase or 0.0)
+        for feature, weight in named.items():
+            features[feature] = weight / total * _clamped(getattr(candidate, feature) or 0.0)
         if candidate.cross_encoder is not None:
             features = {name: (1 - rules.cross_encoder) * value for name, value in features.items()}
             features["cross_encoder"] = rules.cross_encoder * _clamped(candidate.cross_encoder)

@@ -72,7 +72,7 @@ def retrieve(
         if len(lexical) >= pool:
             words.update(score_lexical(terms, [row for row in semantic if row.document_id not in words]))
     strategy = _strategy(corpus) if mode is Mode.HYBRID else mode.value
-    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance_of(name))
+    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance_of(name, language))
     hits = hits_of(corpus, fused[:pool], lexical, semantic, terms, nearness)
     metrics.SEARCHES.labels(strategy=strategy).inc()
     metrics.SEARCH_HITS.observe(min(wanted, len(hits)))
@@ -159,6 +159,7 @@ def rerank_hits(
                 source=hit.source,
                 occurred_at=hit.occurred_at if hit.has_date else None,
                 exact=named.exact_share(hit.described_text) if named.is_exact else None,
+                name=named.name_share(hit.described_text) if named.names else None,
                 phrase=named.phrase_share(hit.passage_text) if named.pairs else None,
                 cross_encoder=opinion,
             )
