@@ -59,8 +59,8 @@ END $$;
 
 # Cosine over unit vectors (negative inner product).
 #
-# Exact: the corpus has at most p_exact_limit vectors, or no segment; the filters admit at most that many, counted
-# through their index; or the documents are named. Else each segment gives its best by its graph, and the vectors
+# Exact: the corpus has at most p_exact_limit vectors, or no segment; the filters admit at most that many or
+# the root of a hundred times the corpus, counted through their index; or the documents are named. Else each segment gives its best by its graph, and the vectors
 # above all segments are scanned. A graph's scan that ended before it gave as many rows as it was asked for is no
 # answer: that segment's range is then scanned. A document counts once, by its best passage: more rows are read until
 # there are p_k documents or no more rows.
@@ -85,6 +85,7 @@ DECLARE
   v_rows integer := p_k + 8;
   v_read integer;
   v_total integer;
+  v_bound integer;
   v_found vector_match[];
   v_part vector_match[];
 BEGIN
@@ -106,9 +107,11 @@ BEGIN
     IF v_filter <> '' THEN
       v_keys := feedback_key_condition(p_corpus, p_embedder, p_filters);
       IF v_by_graph THEN
+        -- A graph looks up about p_k * total / admitted rows, a scan the admitted ones: they meet near the root.
+        v_bound := least(p_exact_limit, ceil(sqrt(100.0 * v_total)));
         EXECUTE format('SELECT count(*) FROM (SELECT FROM feedback_passagevector p WHERE %s%s%s LIMIT %s) x', v_scope, v_keys,
-                       CASE WHEN v_keys = '' OR p_filters ? 'occurred_from' OR p_filters ? 'occurred_to' THEN v_filter ELSE '' END, p_exact_limit + 1) INTO v_read;
-        v_by_graph := v_read > p_exact_limit;
+                       CASE WHEN v_keys = '' OR p_filters ? 'occurred_from' OR p_filters ? 'occurred_to' THEN v_filter ELSE '' END, v_bound + 1) INTO v_read;
+        v_by_graph := v_read > v_bound;
       END IF;
     END IF;
   END IF;
