@@ -20,8 +20,9 @@ from core.ids import new_id
 from core.observability import metrics
 from core.queue import working_alone
 from core.tenant_session import tenant_session
+from feedback.domain import segments as policy
 from feedback.domain.partitions import shard_of
-from feedback.domain.segments import MAX_ROWS, MIN_WAITING, Span, next_segment
+from feedback.domain.segments import Span
 from feedback.embedding import embedder, embedders_of, stored_name
 from feedback.models import VectorSegment
 from feedback.selectors.corpora import corpus_state
@@ -78,7 +79,7 @@ def waiting_vectors(corpus: Corpus) -> int:
             stored = stored_name(name)
             if embedder(name).dimensions <= _MAX_DIMENSIONS and _is_large(corpus, stored):
                 rows = _waiting(corpus, stored, _serving(corpus, stored)).rows
-                total += rows if rows >= MIN_WAITING else 0
+                total += rows if rows >= policy.MIN_WAITING else 0
     return total
 
 
@@ -112,7 +113,7 @@ def _waiting(corpus: Corpus, stored: str, serving: Sequence[VectorSegment]) -> S
                 corpus.id,
                 stored,
                 above,
-                MAX_ROWS,
+                policy.MAX_ROWS,
             ],
         )
         rows, upto = cursor.fetchone()
@@ -129,7 +130,7 @@ def _build_next(corpus: Corpus, name: str, now: datetime) -> int:
             _retire(corpus, serving, now)
             return 0
         spans = [Span(segment.above, segment.upto, segment.rows) for segment in serving]
-        span = next_segment(spans, _waiting(corpus, stored, serving))
+        span = policy.next_segment(spans, _waiting(corpus, stored, serving))
         if span is None:
             return 0
         segment = _build(corpus, stored, embedder(name).dimensions, span)
