@@ -59,11 +59,11 @@ END $$;
 
 # Cosine over unit vectors (negative inner product).
 #
-# Exact: the corpus has at most p_exact_limit vectors, or no segment; the filters admit at most that many or
-# the root of a hundred times the corpus, counted through their index; or the documents are named. Else each segment gives its best by its graph, and the vectors
-# above all segments are scanned. A graph's scan that ended before it gave as many rows as it was asked for is no
-# answer: that segment's range is then scanned. A document counts once, by its best passage: more rows are read until
-# there are p_k documents or no more rows.
+# Exact: the corpus has at most p_exact_limit vectors, or no segment; the filters admit at most that many, or so few
+# that a graph would be slower, counted through their index; or the documents are named. Else each segment gives its
+# best by its graph, and the vectors above all segments are scanned. A graph's scan that ended before it gave as many
+# rows as it was asked for is no answer: that segment's range is then scanned. A document counts once, by its best
+# passage: more rows are read until there are p_k documents or no more rows.
 SEARCH = """
 CREATE FUNCTION feedback_search_vector(p_corpus uuid, p_shard integer, p_embedder text, p_vector halfvec, p_filters jsonb, p_k integer,
   p_documents uuid[] DEFAULT NULL, p_exact_limit integer DEFAULT 12000)
@@ -86,6 +86,7 @@ DECLARE
   v_read integer;
   v_total integer;
   v_bound integer;
+  v_largest record;
   v_found vector_match[];
   v_part vector_match[];
 BEGIN
@@ -100,18 +101,27 @@ BEGIN
     EXECUTE format('SELECT (s.vectors->>%L)::integer FROM feedback_corpusstatistics s WHERE s.tenant_id = %L AND s.corpus_id = %L', p_embedder, v_tenant, p_corpus)
       INTO v_total;
     IF v_total > p_exact_limit THEN
-      EXECUTE format('SELECT max(g.upto) FROM feedback_vectorsegment g WHERE g.tenant_id = %L AND g.corpus_id = %L AND g.embedder = %L AND g.is_serving', v_tenant, p_corpus, p_embedder)
-        INTO v_above;
+      EXECUTE format('SELECT g.id, g.dimensions, max(g.upto) OVER () upto FROM feedback_vectorsegment g WHERE g.tenant_id = %L AND g.corpus_id = %L AND g.embedder = %L AND g.is_serving'
+                     ' ORDER BY g.rows DESC LIMIT 1', v_tenant, p_corpus, p_embedder) INTO v_largest;
+      v_above := v_largest.upto;
       v_by_graph := v_above IS NOT NULL;
     END IF;
     IF v_filter <> '' THEN
       v_keys := feedback_key_condition(p_corpus, p_embedder, p_filters);
       IF v_by_graph THEN
-        -- A graph looks up about p_k * total / admitted rows, a scan the admitted ones: they meet near the root.
-        v_bound := least(p_exact_limit, ceil(sqrt(100.0 * v_total)));
-        EXECUTE format('SELECT count(*) FROM (SELECT FROM feedback_passagevector p WHERE %s%s%s LIMIT %s) x', v_scope, v_keys,
-                       CASE WHEN v_keys = '' OR p_filters ? 'occurred_from' OR p_filters ? 'occurred_to' THEN v_filter ELSE '' END, v_bound + 1) INTO v_read;
-        v_by_graph := v_read > v_bound;
+        -- A graph that is asked for the few of a filter visits p_k * total / admitted rows, at some twenty times the
+        -- price of a row that is scanned.
+        v_bound := least(p_exact_limit, ceil(sqrt(1000.0 * v_total)));
+        -- Where a tenth of the nearest hundred pass, the graph is soon done, and counting would cost more than that.
+        EXECUTE format('SELECT count(*) FROM (SELECT g.id FROM feedback_segmentvector g WHERE g.tenant_id = %1$L AND g.segment_id = %2$L'
+                       '  ORDER BY (g.vector::halfvec(%3$s)) <#> $1::halfvec(%3$s) LIMIT 100) g'
+                       ' CROSS JOIN LATERAL (SELECT FROM feedback_passagevector p WHERE p.tenant_id = %1$L AND p.shard = %4$L AND p.id = g.id%5$s LIMIT 1) p',
+                       v_tenant, v_largest.id, v_largest.dimensions, p_shard, v_filter) INTO v_read USING p_vector;
+        IF v_read < 10 THEN
+          EXECUTE format('SELECT count(*) FROM (SELECT FROM feedback_passagevector p WHERE %s%s%s LIMIT %s) x', v_scope, v_keys,
+                         feedback_filter_condition(p_filters - '{source,theme,account,language,facets}'::text[]), v_bound + 1) INTO v_read;
+          v_by_graph := v_read > v_bound;
+        END IF;
       END IF;
     END IF;
   END IF;

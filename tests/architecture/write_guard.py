@@ -9,7 +9,10 @@ from tests.architecture.tenant_guard import Finding
 
 HOME = "feedback/services/"
 GUARDED = frozenset(
-    {"Document", "DocumentKey", "DocumentRevision", "Passage", "PassageVector", "Term", "CorpusStatistics"}
+    {
+        *("Document", "DocumentKey", "DocumentRevision", "Passage", "PassageVector", "Term", "CorpusStatistics"),
+        *("VectorSegment", "SegmentVector"),
+    }
 )
 WRITES = frozenset(
     {
