@@ -63,12 +63,13 @@ END $$;
 # that a graph would be slower, counted through their index; or the documents are named. Else each segment gives its
 # best by its graph, and the vectors above all segments are scanned. A graph's scan that ended before it gave as many
 # rows as it was asked for is no answer: that segment's range is then scanned. A document counts once, by its best
-# passage: more rows are read until there are p_k documents or no more rows.
+# passage: more rows are read until there are p_k documents or no more rows. enable_sort off: of two ways to order a
+# segment's rows the planner has to take the graph.
 SEARCH = """
 CREATE FUNCTION feedback_search_vector(p_corpus uuid, p_shard integer, p_embedder text, p_vector halfvec, p_filters jsonb, p_k integer,
   p_documents uuid[] DEFAULT NULL, p_exact_limit integer DEFAULT 12000)
 RETURNS TABLE (document_id uuid, passage_id uuid, occurred_at timestamptz, score double precision, path text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET jit = off SET enable_seqscan = off
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET jit = off SET enable_seqscan = off SET enable_sort = off
 SET hnsw.iterative_scan = relaxed_order SET hnsw.ef_search = 100 SET hnsw.max_scan_tuples = 20000 AS $$
 #variable_conflict use_column
 DECLARE
@@ -202,6 +203,7 @@ BEGIN
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   EXECUTE format('ALTER TABLE %I ADD PRIMARY KEY (tenant_id, segment_id, id)', v_table);
   EXECUTE format('CREATE INDEX ON %I USING hnsw ((vector::halfvec(%s)) halfvec_ip_ops)', v_table, p_dimensions);
+  EXECUTE format('ANALYZE %I', v_table);
   EXECUTE format('ALTER TABLE feedback_segmentvector ATTACH PARTITION %I FOR VALUES IN (%L)', v_table, p_segment);
   RETURN v_rows;
 END $$;

@@ -290,7 +290,7 @@ def test_a_graph_that_gives_up_early_is_not_believed(oracle):
     ranking = oracle.ranking(oracle.by_meaning(QUESTIONS[0]), oracle.admitted(filters))
 
     with tenant_session(oracle.corpus.tenant):
-        found, path = scan_vectors(oracle.corpus, "static", QUESTIONS[0], filters, 40, None, EXACT_LIMIT)
+        found, path = scan_vectors(oracle.corpus, "static", QUESTIONS[0], filters, 200, None, EXACT_LIMIT)
 
     assert path is VectorPath.GRAPH
-    _equals(found, ranking, 40, 1e-4)
+    _equals(found, ranking, 200, 1e-4)
