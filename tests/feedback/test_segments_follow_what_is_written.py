@@ -18,7 +18,9 @@ from feedback.selectors.retrieval.arms import VectorPath, scan_vectors
 from feedback.services import segments
 from feedback.services.deletion import delete_document, restore_document
 from feedback.services.index_check import check_index
+from feedback.services.jobs import index_slice
 from feedback.services.segments import index_vectors, waiting_vectors
+from feedback.services.upkeep import keep_up
 from tests.factories import NOW, make_document
 
 WORDS = ("delivery", "refund", "kettle", "voucher", "courier", "price", "support", "handle", "parcel", "queue")
@@ -85,6 +87,19 @@ def test_few_new_vectors_wait_and_many_are_due(corpus, ingest):
     ingest(*_documents(39, 42))
 
     assert (few, waiting_vectors(corpus)) == (0, 12)
+
+
+def test_upkeep_has_a_worker_build_what_is_due_and_nothing_else(corpus, other_corpus, ingest, monkeypatch):
+    ingest(*_documents(0, 30))
+    ingest(*_documents(0, 5), into=other_corpus)
+    queued = []
+    monkeypatch.setattr("feedback.services.jobs.enqueue", lambda *task: queued.append(task))
+
+    keep_up(now=NOW)
+
+    assert queued == [("feedback.tasks.index_corpus", corpus.tenant_id, corpus.id)]
+    assert index_slice(tenant=corpus.tenant, corpus_id=corpus.id, now=NOW) == 0
+    assert _find(corpus, "the refund")[1] is VectorPath.GRAPH
 
 
 def test_a_deleted_record_leaves_the_graph_in_the_same_commit(corpus, caller, ingest):
