@@ -76,6 +76,8 @@ class CorpusStatistics(TenantModel):
     newest_at = models.DateTimeField(null=True)
     # Passages that have a vector, by the name that the embedder's vectors are filed under.
     vectors: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(default=dict)
+    # The number of the vector that was stored last; it never goes down.
+    last_vector = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "corpus"], name="statistics_of_corpus_once")]
@@ -213,13 +215,18 @@ class PassageVector(TenantModel):
     facets: models.JSONField[JsonObject, JsonObject] = models.JSONField(default=dict)
     occurred_at = models.DateTimeField()
     index_hash = models.BinaryField()
-    # No fixed dimension: embedders differ, and each builds its index beside the others'.
+    # In the order of storing: says which segments hold it, or that none does yet.
+    number = models.BigIntegerField()
+    # No fixed dimension: embedders differ, and each has segments of its own.
     vector = HalfVectorField()
 
     class Meta:
+        # Besides, an index of what equality filters ask for: `vector_filter_keys`, of migration 0004.
         indexes = [
-            # The exact scan of a corpus, and the count of vectors for the lag.
-            models.Index(fields=["tenant", "corpus_id", "embedder"], name="vector_scan"),
+            # The exact scan of a corpus, or of those that no segment holds.
+            models.Index(fields=["tenant", "corpus_id", "embedder", "number"], name="vector_number"),
+            # The exact scan of a period.
+            models.Index(fields=["tenant", "corpus_id", "occurred_at"], name="vector_window"),
             # "Has this text a vector already?"
             models.Index(fields=["tenant", "embedder", "index_hash"], name="vector_of_text"),
             # The vectors of one record: edits and deletes.
@@ -228,6 +235,42 @@ class PassageVector(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.embedder} vector of {self.external_id}"
+
+
+class VectorSegment(TenantModel):
+    """An HNSW graph over those of a corpus's vectors by one embedder that have a number in (above, upto].
+
+    Searches use the segments that serve; these never overlap, and vectors above them all are scanned.
+    """
+
+    corpus = TenantForeignKey(Corpus)
+    embedder = models.TextField()
+    dimensions = models.IntegerField()
+    above = models.BigIntegerField()
+    upto = models.BigIntegerField()
+    rows = models.IntegerField(default=0)
+    is_serving = models.BooleanField(default=False)
+    # When another took its place; searches that began before may still be reading it.
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            # Every search of a large corpus by meaning.
+            models.Index(fields=["tenant", "corpus", "embedder"], name="segment_of_corpus"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.embedder} vectors {self.above + 1} to {self.upto}"
+
+
+class SegmentVector(TenantModel):
+    """A vector as a node of its segment's graph; its id is that of the `PassageVector`. A partition a segment."""
+
+    segment_id = models.UUIDField()
+    vector = HalfVectorField()
+
+    def __str__(self) -> str:
+        return f"node of segment {self.segment_id}"
 
 
 class Term(TenantModel):

@@ -24,6 +24,11 @@ def cluster_corpus(tenant_id: UUID, corpus_id: UUID) -> int:
     return clustering.cluster_slice(tenant=get_tenant_by_id(tenant_id=tenant_id), corpus_id=corpus_id)
 
 
+def index_corpus(tenant_id: UUID, corpus_id: UUID) -> int:
+    """Build graphs over a corpus's vectors; return how many wait still."""
+    return jobs.index_slice(tenant=get_tenant_by_id(tenant_id=tenant_id), corpus_id=corpus_id, now=utc_now())
+
+
 def run_ingest_job(tenant_id: UUID, job_id: UUID) -> None:
     """Read a large batch."""
     jobs.run_job(tenant=get_tenant_by_id(tenant_id=tenant_id), job_id=job_id, now=utc_now())

@@ -25,15 +25,26 @@ def _histogram(name: str, text: str, *labels: str, buckets: tuple[float, ...] = 
     return Histogram(name, text, labels, registry=REGISTRY, buckets=buckets)
 
 
+# A graph over vectors takes minutes where a batch of documents takes a second.
+_LONG_SECONDS = (*_SECONDS, 60.0, 120.0, 300.0, 600.0, 1200.0)
+
+
 REQUESTS = _counter("wa_requests", "HTTP requests", "operation", "outcome")
 REQUEST_DURATION = _histogram("wa_request_duration_seconds", "Time to answer a request", "operation")
 
 DOCUMENTS_INDEXED = _counter("wa_documents_indexed", "Documents made searchable")
 DOCUMENTS_REJECTED = _counter("wa_documents_rejected", "Documents refused at ingest", "reason")
-INDEX_BUILD = _histogram("wa_index_build_seconds", "Time until a batch is searchable")
+INDEX_BUILD = _histogram(
+    "wa_index_build_seconds", "Time to index a batch, or to build a graph over vectors", buckets=_LONG_SECONDS
+)
 
 SEARCHES = _counter("wa_searches", "Searches run", "strategy")
 SEARCH_HITS = _histogram("wa_search_hits", "Hits that a search returned", buckets=(0, 1, 2, 5, 10, 20, 50, 100))
+RETRIEVAL_RECALL = _histogram(
+    "wa_retrieval_recall_sample",
+    "Share of the exact vector ranking that a sampled search by graph found",
+    buckets=(0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 1.0),
+)
 
 QUESTIONS = _counter("wa_questions", "Questions asked", "outcome")
 REFUSALS = _counter("wa_refusals", "Questions refused", "reason")

@@ -84,7 +84,7 @@ def enlist(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("feedback", "0002_search_functions"),
+        ("feedback", "0004_vector_segments"),
         ("tenants", "0001_tenants_and_audit"),
     ]
 

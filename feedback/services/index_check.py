@@ -128,6 +128,7 @@ def _check_frequencies(corpus: Corpus) -> Iterator[Difference]:
 # Rows that contradict each other. Each query selects their external ids.
 _KEY = "k.tenant_id = %(tenant)s AND k.corpus_id = %(corpus)s"
 _PASSAGE = "p.tenant_id = %(tenant)s AND p.corpus_id = %(corpus)s"
+_SEGMENT = "s.tenant_id = %(tenant)s AND s.corpus_id = %(corpus)s AND s.is_serving"
 _VECTOR = "v.tenant_id = %(tenant)s AND v.shard = %(shard)s AND v.corpus_id = %(corpus)s"
 _MISFITS = {
     "documents without a record": "SELECT k.external_id FROM feedback_documentkey k WHERE " + _KEY + " AND NOT EXISTS"
@@ -167,6 +168,16 @@ _MISFITS = {
     "texts whose leader follows another": "SELECT t.id::text AS external_id FROM feedback_distincttext t"
     " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND NOT EXISTS (SELECT FROM feedback_distincttext l"
     "   WHERE l.tenant_id = %(tenant)s AND l.id = t.leader_id AND l.leader_id = l.id AND l.position <= t.position)",
+    "vectors that their segment lacks": "SELECT v.external_id FROM feedback_passagevector v JOIN feedback_vectorsegment s"
+    " ON s.embedder = v.embedder AND v.number > s.above AND v.number <= s.upto WHERE " + _VECTOR + " AND " + _SEGMENT +
+    " AND NOT EXISTS (SELECT FROM feedback_segmentvector g WHERE g.tenant_id = %(tenant)s AND g.segment_id = s.id"
+    "   AND g.id = v.id)",
+    "segments with deleted vectors": "SELECT g.id::text AS external_id FROM feedback_segmentvector g JOIN feedback_vectorsegment s"
+    " ON s.id = g.segment_id WHERE g.tenant_id = %(tenant)s AND " + _SEGMENT + " AND NOT EXISTS"
+    " (SELECT FROM feedback_passagevector v WHERE " + _VECTOR + " AND v.id = g.id)",
+    "vectors with a number that is yet to be given": "SELECT v.external_id FROM feedback_passagevector v WHERE " + _VECTOR +
+    " AND v.number > (SELECT c.last_vector FROM feedback_corpusstatistics c WHERE c.tenant_id = %(tenant)s"
+    "   AND c.corpus_id = %(corpus)s)",
 }  # fmt: skip
 
 

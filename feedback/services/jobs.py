@@ -18,6 +18,7 @@ from feedback.models import Corpus, IngestJob
 from feedback.selectors.clusters import clustering_lag
 from feedback.selectors.corpora import embedding_lag
 from feedback.services.ingest import IngestResult, ingest_documents
+from feedback.services.segments import has_retired, index_vectors, waiting_vectors
 from feedback.services.vectors import embed_missing
 from tenants.caller import Caller
 
@@ -30,6 +31,8 @@ MAX_ATTEMPTS = 3
 GIVEN_UP = f"The worker stopped {MAX_ATTEMPTS} times while it read this batch: send it again in smaller parts."
 # A task gives its worker back after this long, so that one large corpus can't keep out the others.
 EMBEDDING_SLICE_SECONDS = 30.0
+# No build is begun after this long; the last may take some minutes more, well within the queue's own limit.
+INDEXING_SLICE_SECONDS = 60.0
 # With more than this waiting no task is added that the next sweep would add as well.
 _BACKLOG = 100
 _COUNTED = ("saved", "updated", "indexed")
@@ -210,6 +213,26 @@ def cluster_in_background(*, corpus: Corpus) -> int:
     if lag and waiting() <= _BACKLOG:
         enqueue("feedback.tasks.cluster_corpus", corpus.tenant_id, corpus.id)
     return lag
+
+
+def index_in_background(*, corpus: Corpus) -> int:
+    """Have graphs built over the vectors that wait for one, by a worker; return how many wait."""
+    waits = waiting_vectors(corpus)
+    if (waits or has_retired(corpus)) and waiting() <= _BACKLOG:
+        enqueue("feedback.tasks.index_corpus", corpus.tenant_id, corpus.id)
+    return waits
+
+
+def index_slice(*, tenant: Tenant, corpus_id: UUID, now: datetime) -> int:
+    """Build graphs for a while and queue the rest; return how many vectors still wait."""
+    with tenant_session(tenant):
+        corpus = Corpus.objects.for_tenant(tenant).select_related("tenant").filter(pk=corpus_id).first()
+    if corpus is None:
+        return 0
+    done = index_vectors(corpus=corpus, now=now, time_limit_seconds=INDEXING_SLICE_SECONDS)
+    if done.waiting and done.indexed:
+        enqueue("feedback.tasks.index_corpus", tenant.id, corpus_id)
+    return done.waiting
 
 
 def embed_slice(*, tenant: Tenant, corpus_id: UUID) -> int:

@@ -20,6 +20,7 @@ from core.errors import NotFound
 from core.ids import new_id
 from feedback.domain.partitions import shard_of
 from feedback.models import TERM_DIMENSIONS
+from feedback.services.segment_nodes import forget_nodes
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -186,12 +187,15 @@ def remove_passages(corpus: Corpus, statistics: Statistics, documents: Sequence[
         )
         removed = cursor.fetchall()
         cursor.execute(
-            "WITH gone AS (DELETE FROM feedback_passagevector WHERE tenant_id = %s AND shard = %s"
-            " AND document_id = ANY (%s) RETURNING embedder) SELECT embedder, -count(*) FROM gone GROUP BY embedder",
+            "DELETE FROM feedback_passagevector WHERE tenant_id = %s AND shard = %s"
+            " AND document_id = ANY (%s) RETURNING embedder, id",
             [corpus.tenant_id, shard_of(corpus.tenant_id, settings.WISDOM.tenant_shards), ids],
         )
-        vectors = dict(cursor.fetchall())
-    count_vectors(corpus, vectors)
+        vectors = cursor.fetchall()
+        forget_nodes(
+            cursor, tenant_id=corpus.tenant_id, corpus_id=corpus.id, vectors=[identity for _, identity in vectors]
+        )
+    count_vectors(corpus, {name: -count for name, count in Counter(name for name, _ in vectors).items()})
     change_frequencies(corpus, {term: -count for term, count in count_terms(row[0] for row in removed).items()})
     statistics.passages -= len(removed)
     statistics.total_length -= sum(row[1] for row in removed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from core.ids import new_id
 from core.partitions import drop_before
 from feedback.domain.partitions import shard_of
 from feedback.services.partitions import TABLES
+from feedback.services.segment_nodes import forget_nodes
 
 if TYPE_CHECKING:
     from tenants.models import Tenant
@@ -79,11 +81,12 @@ def _forget(cursor: Any, tenant_id: UUID, corpus_id: UUID, before: datetime) -> 
     cursor.execute(f"SELECT count(*), coalesce(sum(length), 0) FROM feedback_passage WHERE {where}", scope)
     passages, length = cursor.fetchone()
     cursor.execute(
-        f"WITH gone AS (DELETE FROM feedback_passagevector WHERE {where} AND shard = %s RETURNING embedder)"
-        " SELECT embedder, count(*) FROM gone GROUP BY embedder",
+        f"DELETE FROM feedback_passagevector WHERE {where} AND shard = %s RETURNING embedder, id",
         [*scope, shard_of(tenant_id, settings.WISDOM.tenant_shards)],
     )
-    vectors = dict(cursor.fetchall())
+    gone = cursor.fetchall()
+    vectors = Counter(name for name, _ in gone)
+    forget_nodes(cursor, tenant_id=tenant_id, corpus_id=corpus_id, vectors=[identity for _, identity in gone])
     # What they said may be said by others still.
     cursor.execute(
         "UPDATE feedback_distincttext t SET is_due = true FROM feedback_clustermember m"

@@ -12,7 +12,7 @@ from django.db import connection
 from core.tenant_scope import across_tenants
 from core.tenant_session import tenant_session
 from feedback.selectors.corpora import list_corpora
-from feedback.services.jobs import cluster_in_background, embed_in_background, take_up_jobs
+from feedback.services.jobs import cluster_in_background, embed_in_background, index_in_background, take_up_jobs
 from feedback.services.lexical_index import MAX_DRIFT, lock_statistics, reweight, save_statistics
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _IDLE = timedelta(seconds=45)
 
 
 def keep_up(*, now: datetime) -> None:
-    """Look after all tenants: lost jobs, missing vectors, records to cluster, weights made with other settings.
+    """Look after all tenants: lost jobs, missing vectors and graphs over many of them, records to cluster, old weights.
 
     A tenant whose turn raises is logged, and the others have theirs.
     """
@@ -48,6 +48,7 @@ def _keep_up_tenant(tenant: Tenant, now: datetime) -> None:
             log.info("corpus reweighted", tenant=tenant.slug, corpus=corpus.slug)
         embed_in_background(corpus=corpus)
         cluster_in_background(corpus=corpus)
+        index_in_background(corpus=corpus)
 
 
 def reweight_if_due(*, corpus: Corpus) -> bool:

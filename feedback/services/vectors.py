@@ -13,6 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
+from core.errors import NotFound
 from core.ids import new_id
 from core.tenant_session import tenant_session
 from feedback.domain.partitions import shard_of
@@ -69,7 +70,7 @@ def store_vectors(corpus: Corpus, stored: str, rows: Sequence[VectorRow]) -> int
         return 0
     tenant_id = corpus.tenant_id
     shard = shard_of(tenant_id, settings.WISDOM.tenant_shards)
-    sent = [
+    sent: list[dict[str, Any]] = [
         {
             "id": str(new_id()),
             "passage_id": str(row.passage_id),
@@ -78,13 +79,15 @@ def store_vectors(corpus: Corpus, stored: str, rows: Sequence[VectorRow]) -> int
         }
         for row in rows
     ]
+    for number, row in enumerate(sent, start=_take_numbers(corpus, len(sent))):
+        row["number"] = number
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO feedback_passagevector (id, tenant_id, shard, corpus_id, passage_id, document_id, external_id,"
-            " embedder, source, themes, account, language, facets, occurred_at, index_hash, vector)"
+            " embedder, source, themes, account, language, facets, occurred_at, index_hash, number, vector)"
             " SELECT x.id, p.tenant_id, %s, p.corpus_id, p.id, p.document_id, p.external_id, %s, p.source, p.themes,"
-            " p.account, p.language, p.facets, p.occurred_at, p.index_hash, x.vector::halfvec"
-            "  FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, passage_id uuid, vector text, hash text)"
+            " p.account, p.language, p.facets, p.occurred_at, p.index_hash, x.number, x.vector::halfvec"
+            "  FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, passage_id uuid, vector text, hash text, number bigint)"
             "  JOIN feedback_passage p ON p.tenant_id = %s AND p.id = x.passage_id AND p.index_hash = decode(x.hash, 'hex')"
             " WHERE NOT EXISTS (SELECT FROM feedback_passagevector v WHERE v.tenant_id = %s AND v.shard = %s"
             "   AND v.passage_id = x.passage_id AND v.embedder = %s AND v.document_id = p.document_id)",
@@ -93,6 +96,23 @@ def store_vectors(corpus: Corpus, stored: str, rows: Sequence[VectorRow]) -> int
         count = int(cursor.rowcount)
     count_vectors(corpus, {stored: count})
     return count
+
+
+def _take_numbers(corpus: Corpus, count: int) -> int:
+    """Take the next `count` numbers of the corpus's vectors; return the first.
+
+    The row stays locked until the commit: whoever sees a vector sees all those with lower numbers that are left.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE feedback_corpusstatistics SET last_vector = last_vector + %s"
+            " WHERE tenant_id = %s AND corpus_id = %s RETURNING last_vector",
+            [count, corpus.tenant_id, corpus.id],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound
+    return int(row[0]) - count + 1
 
 
 def missing_passages(corpus: Corpus, stored: str, limit: int) -> list[tuple[UUID, bytes, str]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from core.tenant_session import tenant_session
+from feedback.domain import segments
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Mode
 from feedback.selectors.aggregates import Grouping, Selection, count_matching, group_matching, select_mentions
@@ -18,6 +20,7 @@ from feedback.selectors.retrieval import rerank_hits, retrieve
 from feedback.services.clustering import cluster_waiting, recluster
 from feedback.services.clusters import merge_records, reset_record, unmerge_record
 from feedback.services.deletion import delete_document, restore_document
+from feedback.services.segments import index_vectors
 from feedback.services.vectors import embed_missing
 from tests.architecture.source_tree import tenant_tables
 from tests.architecture.statement_guard import why_it_cant_be_routed
@@ -41,11 +44,14 @@ def statements():
         yield sent
 
 
-def test_ingest_search_and_delete_name_their_tenant_everywhere(corpus, caller, ingest, statements):
+def test_ingest_search_and_delete_name_their_tenant_everywhere(corpus, caller, ingest, statements, monkeypatch):
+    monkeypatch.setattr(settings, "WISDOM", settings.WISDOM.model_copy(update={"vector_exact_limit": 0}))
+    monkeypatch.setattr(segments, "MIN_WAITING", 1)
     ingest(make_document("a", "The refund of order A-10293 never came."), make_document("b", themes=["delivery"]))
     ingest(make_document("a", "The refund of order A-10293 came at last."))
     ingest(make_document("b", themes=["courier"], occurred_at="2026-02-01"))
     embed_missing(tenant=corpus.tenant, corpus=corpus)
+    assert index_vectors(corpus=corpus, now=NOW).indexed == 2
     with tenant_session(corpus.tenant):
         list_corpora(tenant=corpus.tenant)
         for mode in Mode:

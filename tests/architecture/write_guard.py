@@ -12,6 +12,7 @@ GUARDED = frozenset(
     {
         *("Document", "DocumentKey", "DocumentRevision", "Passage", "PassageVector", "Term", "CorpusStatistics"),
         *("DistinctText", "ClusterMember", "ClusterDecision", "MergedCluster"),
+        *("VectorSegment", "SegmentVector"),
     }
 )
 WRITES = frozenset(

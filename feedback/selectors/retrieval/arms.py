@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -12,13 +13,26 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
+from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet
 from feedback.domain.partitions import shard_of
 from feedback.domain.retrieval import QuestionTerm
 from feedback.embedding import query_vector, stored_name
+from feedback.selectors.retrieval import recall
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
+
+
+# As the limit of an exact scan: whatever the corpus holds.
+EXACTLY = 2**31 - 1
+
+
+class VectorPath(StrEnum):
+    """How the nearest vectors were found."""
+
+    EXACT = "exact"
+    GRAPH = "graph"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +66,30 @@ def search_lexical(corpus: Corpus, terms: Sequence[QuestionTerm], filters: Filte
 def search_vector(
     corpus: Corpus, name: str, query: str, filters: FilterSet, limit: int, only: list[UUID] | None
 ) -> list[Found]:
+    """Return the nearest documents: exact up to WA_VECTOR_EXACT_LIMIT vectors, else nearly so, by graphs.
+
+    min(limit, documents within the filters) rows either way. A share of the searches by graph is compared with the
+    exact scan afterwards.
+    """
+    rows, path = scan_vectors(corpus, name, query, filters, limit, only, settings.WISDOM.vector_exact_limit)
+    if path is VectorPath.GRAPH:
+
+        def exact_scores() -> list[float]:
+            with tenant_session(corpus.tenant):
+                return [row.score for row in scan_vectors(corpus, name, query, filters, limit, only, EXACTLY)[0]]
+
+        recall.sample(query, [row.score for row in rows], exact_scores)
+    return rows
+
+
+def scan_vectors(
+    corpus: Corpus, name: str, query: str, filters: FilterSet, limit: int, only: list[UUID] | None, exact_limit: int
+) -> tuple[list[Found], VectorPath]:
+    """Search by meaning and say by which path; `exact_limit` is the most vectors that are scanned one by one."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT document_id, passage_id, occurred_at, score"
-            "  FROM feedback_search_vector(%s, %s, %s, %s::halfvec, %s::jsonb, %s, %s)",
+            "SELECT document_id, passage_id, occurred_at, score, path"
+            "  FROM feedback_search_vector(%s, %s, %s, %s::halfvec, %s::jsonb, %s, %s, %s)",
             [
                 corpus.id,
                 shard_of(corpus.tenant_id, settings.WISDOM.tenant_shards),
@@ -64,9 +98,12 @@ def search_vector(
                 filters_json(filters),
                 limit,
                 only,
+                exact_limit,
             ],
         )
-        return [Found(*row) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    path = VectorPath(rows[0][4]) if rows else VectorPath.EXACT
+    return [Found(*row[:4]) for row in rows], path
 
 
 def score_lexical(terms: Sequence[QuestionTerm], found: Sequence[Found]) -> dict[UUID, float]:
