@@ -51,6 +51,8 @@ def rules_of(corpus: Corpus, *, declares_sources: bool = False) -> CorpusRules:
                 name=str(facet["name"]),
                 type=facet.get("type", "text"),
                 values=tuple(facet["values"]) if facet.get("values") is not None else None,
+                normaliser=facet.get("normaliser"),
+                relax=facet.get("relax"),
             )
             for facet in corpus.facets
         ),
@@ -61,7 +63,7 @@ def vocabulary_of(corpus: Corpus) -> Vocabulary:
     """Return what a filter on the corpus may name: what is declared, and the metadata that its records have."""
     facets = {name: FacetVocabulary() for name in corpus.facet_names}
     for rule in rules_of(corpus).facets:
-        facets[rule.name] = FacetVocabulary(type=rule.type, values=rule.values)
+        facets[rule.name] = FacetVocabulary(rule.type, rule.values, rule.normaliser, rule.relax)
     return Vocabulary(
         sources=tuple(corpus.sources),
         themes=tuple(corpus.themes),

@@ -74,6 +74,7 @@ def retrieve(
         lag=lag,
         candidates=len(fused),
         notes=notes,
+        beyond=tuple(identity for identity, _ in fused[pool:]),
     )
 
 
@@ -111,9 +112,14 @@ def _fuse(corpus: Corpus, mode: Mode, lexical: Sequence[Found], semantic: Sequen
 
 
 def rerank_hits(
-    retrieved: Retrieved, *, top_k: int | None = None, as_of: datetime | None = None, rules: RerankRules | None = None
+    retrieved: Retrieved,
+    *,
+    top_k: int | None = None,
+    as_of: datetime | None = None,
+    rules: RerankRules | None = None,
+    cuts: bool = True,
 ) -> Retrieved:
-    """Order the candidates by explainable features and keep top_k; every contribution stays on the hit.
+    """Order the candidates by explainable features and keep top_k, or all if it doesn't cut; every contribution stays on the hit.
 
     `as_of` is the corpus's newest record. Ties keep the fused order.
     """
@@ -139,6 +145,6 @@ def rerank_hits(
         retrieved,
         hits=tuple(
             replace(hits[item.key], rank=rank, rerank_score=item.score, features=dict(item.features))
-            for rank, item in enumerate(ranked[:wanted], start=1)
+            for rank, item in enumerate(ranked[: wanted if cuts else None], start=1)
         ),
     )
