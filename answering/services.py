@@ -33,19 +33,23 @@ from answering.journal import Journal
 from answering.measures import store_queries
 from answering.models import Run
 from answering.saga import FIRST, Progress, Request, run_saga
+from answering.selectors import get_run
 from core.errors import InvalidInput
 from core.ids import new_id
 from core.observability import metrics
 from core.outbox import record_event
 from core.tenant_session import tenant_session
+from feedback.domain.explanation import Explanation, Stage, beside_evidence, since_then
 from feedback.domain.filter_sets import read_scope
 from feedback.embedding import embedders_of, stored_name
-from feedback.selectors.corpora import get_corpus, vocabulary_of
-from feedback.selectors.retrieval import checked_query, clamp_top_k, read_passes
+from feedback.selectors.corpora import corpus_state, get_corpus, get_corpus_of, vocabulary_of
+from feedback.selectors.retrieval import checked_query, clamp_top_k, explain_record, read_passes
 from feedback.services.partitions import ensure_partitions_of
 from feedback.services.search import passes_json
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from feedback.models import Corpus
     from tenants.caller import Caller
 
@@ -121,6 +125,36 @@ def ask(
     run_saga(progress, journal, store)
     _count(progress, journal)
     return select({**answer, "trace": journal.as_json(), "budget": _budget_json(progress.budget)}, projections)
+
+
+def explain_absence(*, caller: Caller, run_id: UUID, doc_id: str) -> Explanation:
+    """Say at which stage of an answer a record was lost, or which citations rest on it.
+
+    The search is made again as it was made, in the corpus as it is now; what was read and cited is the run's.
+    Raises: NotFound for an unknown run; InvalidInput for what can't be an id. An unknown record is an answer.
+    """
+    with tenant_session(caller.tenant):
+        run = get_run(tenant=caller.tenant, run_id=run_id)
+        body = get_corpus_of(tenant=caller.tenant, corpus_id=run.corpus_id)
+        searched = run.answer.get("searched") or {"query": run.question, "filters": run.request.get("filters")}
+        sets = searched.get("filter_sets") or None
+        explained = explain_record(
+            corpus=body,
+            query=searched["query"],
+            doc_id=doc_id,
+            scope=read_scope(None if sets else searched.get("filters"), sets, vocabulary=vocabulary_of(body)),
+            top_k=searched.get("top_k"),
+            language=searched.get("language"),
+            as_of=corpus_state(corpus=body).as_of,
+        )
+    if explained.stage in (Stage.UNKNOWN_ID, Stage.DELETED):
+        return explained
+    hit = next((hit for hit in run.answer.get("hits", ()) if hit["doc_id"] == doc_id), None)
+    if hit is None:
+        return since_then(explained) if explained.stage is Stage.FOUND else explained
+    citations = [citation["id"] for citation in run.answer["citations"] if citation["doc_id"] == doc_id]
+    read = run.answer["matching"]["read"]
+    return beside_evidence(explained, rank=hit["rank"], limit=read, citations=citations)
 
 
 def read_projections(include: Iterable[str] | None) -> frozenset[str]:

@@ -167,6 +167,13 @@ def beside_evidence(explained: Explanation, *, rank: int, limit: int, citations:
     return replace(explained, stage=Stage.NOT_CITED, message=message, numbers=numbers)
 
 
+def since_then(explained: Explanation) -> Explanation:
+    """Explain a record that the search finds now and didn't when the answer was made."""
+    return replace(
+        explained, message=f"{explained.message[:-1]} now; when the answer was made the search did not have it."
+    )
+
+
 def _place(numbers: Mapping[str, Any], arm: str) -> str:
     return f"{numbers[f'{arm}_rank']:,} of {numbers[f'{arm}_of']:,}"
 

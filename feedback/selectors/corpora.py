@@ -18,6 +18,8 @@ from feedback.embedding import embedders_named, embedders_of, stored_name
 from feedback.models import Corpus
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tenants.models import Tenant
 
 
@@ -32,6 +34,14 @@ def get_corpus(*, tenant: Tenant, slug: str) -> Corpus:
 def find_corpus(*, tenant: Tenant, slug: str) -> Corpus | None:
     """Return the tenant's corpus of that name, or None."""
     return Corpus.objects.for_tenant(tenant).select_related("tenant").filter(slug=slug).first()
+
+
+def get_corpus_of(*, tenant: Tenant, corpus_id: UUID) -> Corpus:
+    """Return the tenant's corpus with this row id. Raises: NotFound."""
+    corpus = Corpus.objects.for_tenant(tenant).select_related("tenant").filter(pk=corpus_id).first()
+    if corpus is None:
+        raise NotFound
+    return corpus
 
 
 def list_corpora(*, tenant: Tenant) -> list[Corpus]:

@@ -117,7 +117,7 @@ def test_all_of_it_works_without_script(browser: Browser, site: str) -> None:
     sign_in(page, site, "/?q=Is+parking+too+expensive%3F")
     page.click("form.question button[type=submit]")
     page.wait_for_url("**/answers/*")
-    page.click("text=why rank 1")
+    page.click("text=Why this order? Rank 1")
 
     assert page.locator(".ranking[open] meter").count() > 0
     assert page.locator("[data-copy]").is_hidden()
