@@ -13,7 +13,7 @@ from typing import Final
 
 from feedback.domain.polarity import POLES, affirmation, directions
 from feedback.domain.text import content_tokens, sentences
-from feedback.domain.valence import is_valued, leaning, valence
+from feedback.domain.valence import is_valued, leaning, valence, without_answer
 
 # Below these two records are about different things; cosines of short texts on one topic lie above a half.
 LEAST_COSINE: Final = 0.45
@@ -84,14 +84,13 @@ def opposition(
 ) -> Opposition | None:
     """Return how far `one` disagrees with `other`, None when they aren't about the same thing.
 
-    The topic is shared as far as their cosine or the overlap of their words, whichever is more. Their polarity is how
-    far their ratings lie apart on `scale`, where both have one, else what their words say. `about` are the stems of the question.
+    The topic is shared as far as their cosine, where both have a vector, else as far as their words overlap: short texts
+    share a word such as "say" by chance. Their polarity is how far their ratings lie apart on `scale`, where both have
+    one, else what their words say. `about` are the stems of the question.
     """
-    overlap = _overlap(one.topic, other.topic)
-    near = max(0.0, min(1.0, cosine or 0.0))
-    if near < LEAST_COSINE and overlap < LEAST_OVERLAP:
+    topic = _overlap(one.topic, other.topic) if cosine is None else max(0.0, min(1.0, cosine))
+    if topic < (LEAST_OVERLAP if cosine is None else LEAST_COSINE):
         return None
-    topic = max(near, overlap)
     if scale is not None and one.rating is not None and other.rating is not None:
         polarity, reason = _by_rating(one.rating, other.rating, scale)
     else:
@@ -99,19 +98,20 @@ def opposition(
     return Opposition(topic * polarity, topic, polarity, reason)
 
 
-def disagreement(found: Sequence[Opposition]) -> float:
-    """Return how far a record disagrees with a result: the mean over the records on its topic, 0 for none.
+def disagreement(found: Sequence[Opposition], *, of: int) -> float:
+    """Return how far a record disagrees with a result of `of` records: the mean over those on its topic, in [0, 1].
 
-    Where those records disagree among themselves nobody is far from all of them.
+    At least half of the result counts: one record that is opposed is not the result. Where the records disagree among
+    themselves nobody is far from all of them.
     """
-    return math.fsum(each.score for each in found) / len(found) if found else 0.0
+    return math.fsum(each.score for each in found) / max(len(found), (of + 1) // 2, 1)
 
 
 @lru_cache(maxsize=2048)
 def _stances(text: str, language: str) -> tuple[Stance, ...]:
     """Read a text; the records on a topic come again with each question about it."""
     spans = sentences(text)[:_MOST_SENTENCES]
-    return tuple(_stance(text[span.start : span.end], language) for span in spans)
+    return tuple(_stance(without_answer(text[span.start : span.end]), language) for span in spans)
 
 
 def _stance(sentence: str, language: str) -> Stance:

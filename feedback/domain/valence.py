@@ -57,8 +57,19 @@ mauvais mauvaise terrible horrible impoli lent lente retard cassé cassée défe
 décevant difficile compliqué problème problèmes plainte erreur erreurs perdu inutile pire
 """,
 }
-# "No complaints", "can't fault them": praise in words of complaint.
+# "No complaints", "can't fault them", "could not be better": praise in words of complaint.
 _TURNED: Final = re.compile(r"complaint|problem|issue|fault", re.IGNORECASE)
+_UNSURPASSED: Final = re.compile(
+    r"\b(?:could|can|would|do)\s*(?:not|n['’]t)\s+(?:think\s+(?:\w+\s+){0,2}could\s+)?(?:be|have\s+(?:been|wished\s+for|asked\s+for)|wish\s+for|ask\s+for|improve)"
+    r"(?:\s+\w+){0,2}?\s*(?:better|improved|more|on)\b|\bnever\s+had\s+such\b|\bdifficult\s+to\s+improve\b|\bno\s+fault\b",
+    re.IGNORECASE,
+)
+# "Nothing, the service was excellent" answers what could be better: it denies nothing of what follows.
+_ANSWER: Final = re.compile(
+    r"^\W*(?:(?:absolutely|literally|really|honestly)\s+)?(?:nothing|none|no|nope|nichts|nein|nada)(?:\s+(?:at\s+all|really|to\s+add))?"
+    r"(?!\s+(?:complaints?|problems?|issues?|faults?|one|doubt|matter|longer|but|more|other))\b[\s,.;:–-]*",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=32)
@@ -78,8 +89,9 @@ def valence(sentence: str, said: Affirmation, language: str = "en") -> tuple[int
     lexicon = _lexicon(language)
     if not lexicon or sentence.rstrip().endswith("?"):
         return 0, 0
-    idle = list(NOT_NEGATING.finditer(sentence))
-    praise = sum(1 for match in idle if _TURNED.search(match.group()))
+    turned = list(_UNSURPASSED.finditer(sentence))
+    idle = [*NOT_NEGATING.finditer(sentence), *turned]
+    praise = len(turned) + sum(1 for match in idle if _TURNED.search(match.group()) and match not in turned)
     complaint = 0
     for token in content_tokens(sentence, language):
         if any(match.start() <= token.start < match.end() for match in idle):
@@ -88,6 +100,11 @@ def valence(sentence: str, said: Affirmation, language: str = "en") -> tuple[int
         praise += sign > 0
         complaint += sign < 0
     return praise, complaint
+
+
+def without_answer(sentence: str) -> str:
+    """Return a sentence without the "Nothing," or "No," with which it answers a question of a survey."""
+    return _ANSWER.sub("", sentence, count=1) or sentence
 
 
 def leaning(praise: int, complaint: int) -> float:

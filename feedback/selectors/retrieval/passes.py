@@ -178,7 +178,7 @@ def _contrasting(
                 )
             )
         ]
-        score = disagreement([measure for measure, _ in measured])
+        score = disagreement([measure for measure, _ in measured], of=len(standing))
         if score >= LEAST_OPPOSITION:
             most, against = max(measured, key=lambda pair: pair[0].score)
             found.append(PassHit(hit, ranks.get(hit.document_id), score, most, against))
