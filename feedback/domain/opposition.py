@@ -118,8 +118,12 @@ def _stance(sentence: str, language: str) -> Stance:
     said = affirmation(sentence, language)
     praise, complaint = valence(sentence, said, language)
     topic = {token.stem for token in content_tokens(sentence, language)}
+    about = frozenset(stem for stem in topic if stem not in POLES and not is_valued(stem, language))
+    if sentence.rstrip().endswith("?"):
+        # Who asks says neither.
+        return Stance(about, frozenset(), frozenset(), {}, 0, 0)
     return Stance(
-        topic=frozenset(stem for stem in topic if stem not in POLES and not is_valued(stem, language)),
+        topic=about,
         denied=said.negated - said.plain,
         affirmed=said.plain - said.negated,
         sides=directions(sentence, language, said),
