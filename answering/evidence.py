@@ -36,7 +36,7 @@ def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passag
 
     From a question about all records that the filters of the search admit they cannot stray.
     """
-    if plan.asks_about_all(filters.account):
+    if plan.asks_about_all(filters.accounts):
         return 1.0
     cosines = [hit.vector_score for hit in retrieved.hits]
     return relevance(

@@ -67,9 +67,11 @@ def aggregate(
     side = call.arguments.get("filters", {}).get("account")
     if side:
         # One side of a comparison: the account of this side, not all that the question names.
-        if filters.ids or not set(side) <= set(filters.account):
+        # Of several slices those are counted that have this side in them.
+        parts = [part for part in filters.slices if not part.ids and set(side) <= set(part.account)]
+        if not parts:
             return ToolResult(Tool.AGGREGATE, None, f"the filters leave {side[0]} out")
-        filters = replace(filters, account=tuple(side))
+        filters = FilterSet.union(replace(part, account=tuple(side)) for part in parts)
     limit = int(call.arguments.get("limit", 8))
     return aggregate_by_theme(corpus=corpus, query=query, filters=filters, limit=limit, language=language)
 
@@ -123,7 +125,7 @@ def _sides(corpus: Corpus, results: Sequence[ToolResult[Any]]) -> list[Fact]:
     facts = []
     for breakdown in (result.value for result in results if result.tool is Tool.AGGREGATE and result.value):
         selection: Selection = breakdown.selection
-        (account,) = selection.filters.account
+        (account,) = selection.filters.accounts
         if selection.groups:
             denominator = count_matching(corpus=corpus, selection=Selection(filters=selection.filters)).value
             measure = measured(breakdown.total, selection, denominator=denominator)
@@ -196,14 +198,17 @@ def _trend(corpus: Corpus, breakdown: Breakdown, admitted: int) -> list[Fact]:
 
 def _covered_days(corpus: Corpus, filters: FilterSet) -> tuple[date, date] | None:
     """Return the first and the last day of the filters' period on which there could be records."""
-    anytime = Selection(filters=replace(filters, occurred_from=None, occurred_to=None))
+    anytime = Selection(filters=filters.narrowed(occurred_from=None, occurred_to=None))
     oldest, newest = first_and_last(corpus=corpus, selection=anytime)
     if oldest is None or newest is None:
         return None
-    if filters.occurred_from:
-        oldest = max(oldest, filters.occurred_from)
-    if filters.occurred_to:
-        newest = min(newest, filters.occurred_to - timedelta(microseconds=1))
+    begins = [part.occurred_from for part in filters.slices]
+    ends = [part.occurred_to for part in filters.slices]
+    # Several slices cover what any of them does: one without a bound is open there.
+    if None not in begins:
+        oldest = max(oldest, min(moment for moment in begins if moment))
+    if None not in ends:
+        newest = min(newest, max(moment for moment in ends if moment) - timedelta(microseconds=1))
     return oldest.astimezone(UTC).date(), newest.astimezone(UTC).date()
 
 

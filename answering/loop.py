@@ -15,7 +15,7 @@ from answering.domain.planner import Facet, Plan, covered_facets, loop_score
 from answering.drafters.extractive import DraftLimits, draft
 from answering.evidence import evidence_of
 from answering.tools import ToolResult, search_feedback
-from feedback.domain.filters import FilterSet
+from feedback.domain.filter_sets import Scope
 from feedback.domain.retrieval import Retrieved
 from feedback.selectors.retrieval import rerank_hits
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def search_in_a_loop(
-    *, corpus: Corpus, plan: Plan, filters: FilterSet, rules: GroundingRules, limits: DraftLimits
+    *, corpus: Corpus, plan: Plan, query: str, scope: Scope, rules: GroundingRules, limits: DraftLimits
 ) -> tuple[ToolResult[Retrieved], list[dict[str, Any]]]:
     """Return what all searches found together, and a line for each turn: what was searched, the score after it.
 
@@ -34,8 +34,8 @@ def search_in_a_loop(
     wisdom = settings.WISDOM
     first = search_feedback(
         corpus=corpus,
-        query=plan.topic or plan.question,
-        filters=filters,
+        query=query,
+        scope=scope,
         top_k=wisdom.loop_top_k,
         language=plan.language,
     )
@@ -43,7 +43,7 @@ def search_in_a_loop(
         return first, []
     found = first.value
     covered = _covered(found, plan, rules, limits)
-    turns: list[dict[str, Any]] = [_turn(found, plan.topic or plan.question, plan, covered)]
+    turns: list[dict[str, Any]] = [_turn(found, query, plan, covered)]
     tried: set[str] = set()
     ceiling = min(wisdom.loop_max_refinements, wisdom.loop_max_searches - 1, wisdom.loop_max_turns - 1)
     while len(tried) < ceiling and turns[-1]["score"] < wisdom.loop_stop_score:
@@ -52,7 +52,7 @@ def search_in_a_loop(
             break
         tried.add(facet.text)
         result = search_feedback(
-            corpus=corpus, query=facet.text, filters=filters, top_k=wisdom.loop_top_k, language=plan.language
+            corpus=corpus, query=facet.text, scope=scope, top_k=wisdom.loop_top_k, language=plan.language
         )
         if result.value is None:
             turns.append({"query": facet.text, "failed": result.reason, "score": turns[-1]["score"]})

@@ -19,6 +19,7 @@ from answering.domain.claims import ClaimKind, Draft, Evidence
 from answering.domain.grounding import FailureCode, Grounding, GroundingRules, ground, repair
 from answering.domain.outcome import Outcome, Refusal, RefusalReason, refuse
 from answering.domain.planner import Plan, Tool, ToolCall, Vocabulary, covered_facets, plan
+from answering.domain.relaxing import Relaxation, filters_to_give_up, relax_order, without
 from answering.drafters.extractive import MODEL, DraftLimits, draft
 from answering.evidence import evidence_of, relevance_of, weights_of
 from answering.loop import search_in_a_loop
@@ -27,11 +28,20 @@ from answering.refusals import with_suggestions
 from answering.tools import ToolResult, get_account_context, search_feedback, trend_over_time
 from core.observability import metrics
 from core.tenant_session import tenant_session
+from feedback.domain.filter_sets import NamedSet, Scope
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Retrieved
 from feedback.selectors.aggregates import Grouping, count_admitted
 from feedback.selectors.corpora import CorpusState, corpus_state, vocabulary_of
-from feedback.selectors.retrieval import question_language, rerank_hits, second_stage
+from feedback.selectors.retrieval import (
+    Pass,
+    Passes,
+    corrected_query,
+    later_passes,
+    question_language,
+    rerank_hits,
+    second_stage,
+)
 
 if TYPE_CHECKING:
     from answering.domain.facts import Fact
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked, of which corpus, within which limits."""
+    """What was asked, of which corpus, within which limits; `filters` are all that the `sets` admit, where there are some."""
 
     corpus: Corpus
     question: str
@@ -50,6 +60,13 @@ class Request:
     rules: GroundingRules
     limits: DraftLimits
     loops: bool = False
+    sets: tuple[NamedSet, ...] = ()
+    passes: frozenset[Pass] = frozenset()
+
+    @property
+    def scope(self) -> Scope:
+        """Return the slices that the caller set."""
+        return Scope(sets=self.sets) if self.sets else Scope(self.filters)
 
 
 @dataclass(slots=True)
@@ -61,9 +78,15 @@ class Progress:
     now: datetime
     state: CorpusState = field(default_factory=lambda: CorpusState(0, 0, 0, None, {}))
     plan: Plan | None = None
+    query: str = ""
+    inferred: FilterSet = field(default_factory=FilterSet)
+    scope: Scope = field(default_factory=Scope)
     filters: FilterSet = field(default_factory=FilterSet)
+    to_relax: list[Relaxation] = field(default_factory=list)
+    relaxed: list[Relaxation] = field(default_factory=list)
     admitted: int = 0
     retrieved: Retrieved | None = None
+    passes: Passes = field(default_factory=dict)
     tool_results: list[ToolResult[Any]] = field(default_factory=list)
     evidence: tuple[Evidence, ...] = ()
     relevance: float = 0.0
@@ -108,10 +131,11 @@ def plan_step(run: Progress) -> dict[str, Any]:
         themes=tuple(corpus.themes),
         # A question is read in its own language: its stop words and stems are not the corpus's.
         language=question_language(corpus=corpus, query=run.request.question),
+        facets={name: facet for name, facet in vocabulary_of(corpus).facets.items() if facet.relax is not None},
     )
     run.plan = plan(run.request.question, vocabulary=known, as_of=run.as_of.date())
-    inferred = FilterSet.from_json(run.plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus))
-    run.filters = run.request.filters.merged_with(inferred)
+    run.query = run.plan.topic or run.request.question
+    _confine(run, FilterSet.from_json(run.plan.inferred.as_filters(), vocabulary=vocabulary_of(corpus)))
     return {
         "intent": run.plan.intent.value,
         "facets": [facet.text for facet in run.plan.facets],
@@ -120,8 +144,66 @@ def plan_step(run: Progress) -> dict[str, Any]:
     }
 
 
+def _confine(run: Progress, inferred: FilterSet) -> None:
+    """Set what the run may see: the caller's slices, and what the question implies where they leave it open."""
+    run.inferred = inferred
+    run.scope = run.request.scope.merged_with(inferred)
+    run.filters = run.scope.admitted
+
+
 def retrieve_step(run: Progress) -> dict[str, Any]:
-    """Call the tools of the plan; refuse when the filters or the search leave nothing to read."""
+    """Call the tools of the plan; refuse when the filters or the search leave nothing to read.
+
+    What the question implied may be given up then, a step at a time, and never what the caller set.
+    """
+    detail = _retrieve(run)
+    if run.refusal and run.refusal.reason in (RefusalReason.NO_RECORDS, RefusalReason.INSUFFICIENT_EVIDENCE):
+        run.to_relax = _relaxations(run)
+        if run.to_relax:
+            run.refusal = None
+    return detail
+
+
+def relax_step(run: Progress) -> dict[str, Any]:
+    """Give up one thing that the caller did not ask for, and search again."""
+    given_up = run.to_relax.pop(0)
+    if given_up.query is not None:
+        run.query = given_up.query
+    else:
+        _confine(run, without(run.inferred, given_up.key))
+    run.relaxed.append(given_up)
+    run.retrieved, run.tool_results = None, []
+    detail = {"relaxed": given_up.as_json(), **_retrieve(run, is_charged=False)}
+    if not run.refusal:
+        run.to_relax = []
+    elif run.refusal.reason is not RefusalReason.RETRIEVAL_DEGRADED:
+        run.refusal = None if run.to_relax else refuse(RefusalReason.INSUFFICIENT_EVIDENCE, value=0, floor=1)
+    return detail
+
+
+def _relaxations(run: Progress) -> list[Relaxation]:
+    """Return what can be given up, in order: the wording once, then each inferred filter that makes a difference."""
+    assert run.plan is not None
+    corpus = run.request.corpus
+    found = []
+    if run.admitted:
+        other = corrected_query(corpus=corpus, query=run.query, language=run.plan.language)
+        if other is not None:
+            found.append(Relaxation("query", (run.query,), other))
+    elif not count_admitted(corpus=corpus, filters=run.request.filters):
+        return []
+    declared = {name: facet.relax for name, facet in vocabulary_of(corpus).facets.items()}
+    order = relax_order(declared, corpus.options.get("relax_order"))
+    # Where the caller set a key himself the inferred one was never used, and giving it up would change nothing.
+    used = run.request.scope.merged_with(run.inferred)
+    return found + [
+        each
+        for each in filters_to_give_up(run.inferred, order)
+        if run.request.scope.merged_with(without(run.inferred, each.key)) != used
+    ]
+
+
+def _retrieve(run: Progress, *, is_charged: bool = True) -> dict[str, Any]:
     assert run.plan is not None
     corpus = run.request.corpus
     run.admitted = count_admitted(corpus=corpus, filters=run.filters)
@@ -133,7 +215,8 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
     topic: str | None = None
     # The search goes first: what it finds tells which of the question's words are its topic.
     for call in sorted(run.plan.tools, key=lambda call: call.tool is not Tool.SEARCH):
-        run.budget = run.budget.charge(at=time.monotonic(), tool=call.tool.value)
+        # A search in other words or without a filter is the same call; so is one over several sets.
+        run.budget = run.budget.charge(at=time.monotonic(), tool=call.tool.value if is_charged else None)
         if call.tool is Tool.SEARCH:
             result = _search(run, run.plan, turns)
             run.retrieved = result.value
@@ -150,6 +233,8 @@ def retrieve_step(run: Progress) -> dict[str, Any]:
     }
     if turns:
         detail["loop"] = turns
+    if run.retrieved and run.retrieved.sets:
+        detail["filter_sets"] = [{"name": each.name, "hits": each.hits} for each in run.retrieved.sets]
     if run.retrieved is None:
         run.refusal = refuse(RefusalReason.RETRIEVAL_DEGRADED)
     elif not run.retrieved.hits:
@@ -191,13 +276,22 @@ def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolRe
     request = run.request
     if request.loops:
         result, made = search_in_a_loop(
-            corpus=request.corpus, plan=planned, filters=run.filters, rules=request.rules, limits=request.limits
+            corpus=request.corpus,
+            plan=planned,
+            query=run.query,
+            scope=run.scope,
+            rules=request.rules,
+            limits=request.limits,
         )
         turns += made
         return result
-    query = planned.topic or request.question
     return search_feedback(
-        corpus=request.corpus, query=query, filters=run.filters, top_k=request.top_k, language=planned.language
+        corpus=request.corpus,
+        query=run.query,
+        scope=run.scope,
+        top_k=request.top_k,
+        language=planned.language,
+        as_of=run.as_of,
     )
 
 
@@ -205,15 +299,16 @@ def rerank_step(run: Progress) -> dict[str, Any]:
     """Order by explainable features, keep the evidence, and ask whether it discusses the question at all (gate 1)."""
     assert run.plan is not None
     assert run.retrieved is not None
-    run.retrieved = second_stage(
-        run.retrieved,
-        corpus=run.request.corpus,
-        query=run.request.question,
-        language=run.plan.language,
-        seconds_left=run.budget.seconds_left(at=time.monotonic()),
-    )
-    run.budget = run.budget.charge(at=time.monotonic(), rerank_pairs=run.retrieved.rerank_pairs)
-    run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
+    if run.request.loops or not run.retrieved.sets:
+        run.retrieved = second_stage(
+            run.retrieved,
+            corpus=run.request.corpus,
+            query=run.request.question,
+            language=run.plan.language,
+            seconds_left=run.budget.seconds_left(at=time.monotonic()),
+        )
+        run.budget = run.budget.charge(at=time.monotonic(), rerank_pairs=run.retrieved.rerank_pairs)
+        run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
     read = run.retrieved.hits[: run.request.limits.evidence]
     run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
     run.relevance = relevance_of(run.retrieved, plan=run.plan, filters=run.filters, passages=run.state.passages)
@@ -222,13 +317,25 @@ def rerank_step(run: Progress) -> dict[str, Any]:
         run.refusal = refuse(
             RefusalReason.OFF_TOPIC, value=run.relevance, floor=run.request.rules.min_evidence_relevance
         )
-    return {
+    detail: dict[str, Any] = {
         "relevance": run.relevance,
         "evidence": [source.document_id for source in run.evidence],
         "reranker": run.retrieved.reranker,
         "rerank_pairs": run.retrieved.rerank_pairs,
         "notes": list(run.retrieved.notes),
     }
+    if run.request.passes:
+        run.passes = later_passes(
+            corpus=run.request.corpus,
+            query=run.query,
+            scope=run.scope,
+            neutral=run.retrieved,
+            chosen=run.request.passes,
+            language=run.plan.language,
+            as_of=run.as_of,
+        )
+        detail["passes"] = {each.value: len(hits) for each, hits in run.passes.items()}
+    return detail
 
 
 def draft_step(run: Progress) -> dict[str, Any]:
@@ -352,6 +459,8 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("finalise", finalise_step),
 )
 FIRST, LAST = STEPS[0][0], STEPS[-1][0]
+# Between retrieve and what follows it, as often as there is something to give up.
+RELAX, _AFTER_RELAXING = "relax", "retrieve"
 
 
 def run_saga(run: Progress, journal: Journal, store: Callable[[Progress], None]) -> Progress:
@@ -362,16 +471,20 @@ def run_saga(run: Progress, journal: Journal, store: Callable[[Progress], None])
     """
     steps = dict(STEPS)
     following = dict(pairwise(steps))
+    following[RELAX], steps[RELAX] = following[_AFTER_RELAXING], relax_step
     name: str | None = FIRST
     while name:
         is_last = name not in following
         try:
             # Only the last commit has to reach the disk before the answer goes out.
             with tenant_session(run.request.corpus.tenant, durable=is_last):
-                outcome, detail = _work(run, steps[name], is_charged=not is_last)
+                # However much is given up, relaxing counts as one step.
+                outcome, detail = _work(
+                    run, steps[name], is_charged=not is_last and not (name == RELAX and run.relaxed)
+                )
                 if is_last:
                     store(run)
-                after = LAST if run.refusal and not is_last else following.get(name)
+                after = LAST if run.refusal and not is_last else RELAX if run.to_relax else following.get(name)
                 journal.turn(outcome, detail, to=after)
         except BaseException as error:
             journal.fail_run(_outcome_of(error), {"error": type(error).__name__})

@@ -27,23 +27,29 @@ from answering.domain.answer import (
 from answering.domain.budget import Budget, BudgetLimits
 from answering.domain.grounding import GroundingRules
 from answering.domain.planner import loop_score
+from answering.domain.relaxing import remaining
 from answering.drafters.extractive import DraftLimits
 from answering.journal import Journal
 from answering.measures import store_queries
 from answering.models import Run
 from answering.saga import FIRST, Progress, Request, run_saga
+from answering.selectors import get_run
 from core.errors import InvalidInput
 from core.ids import new_id
 from core.observability import metrics
 from core.outbox import record_event
 from core.tenant_session import tenant_session
-from feedback.domain.filters import FilterSet
+from feedback.domain.explanation import Explanation, Stage, beside_evidence, since_then
+from feedback.domain.filter_sets import read_scope
 from feedback.embedding import embedders_of, stored_name
-from feedback.selectors.corpora import get_corpus, vocabulary_of
-from feedback.selectors.retrieval import checked_query, clamp_top_k
+from feedback.selectors.corpora import corpus_state, get_corpus, get_corpus_of, vocabulary_of
+from feedback.selectors.retrieval import checked_query, clamp_top_k, explain_record, read_passes
 from feedback.services.partitions import ensure_partitions_of
+from feedback.services.search import passes_json
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from feedback.models import Corpus
     from tenants.caller import Caller
 
@@ -57,31 +63,44 @@ def ask(
     now: datetime,
     corpus: str = "feedback",
     filters: Mapping[str, Any] | None = None,
+    filter_sets: Iterable[object] | None = None,
     top_k: int | None = None,
+    passes: Iterable[str] | None = None,
     include: Iterable[str] | None = None,
     session: str | None = None,
     loops: bool = False,
 ) -> dict[str, Any]:
     """Answer a question with checked, cited claims, or refuse and say why; both are a success.
 
-    `loops` searches again for what the first search left open. `session` names the conversation.
+    `filter_sets` are searched side by side, `top_k` of each, and merged; that is one search. `passes` follow the
+    neutral search and never change it. `loops` searches again for what the first search left open. `session` names the
+    conversation.
     Returns `AnswerOut` of the contract with the chosen projections.
-    Raises: InvalidInput for a question, filter, top_k or projection that can't be used; NotFound for an
+    Raises: InvalidInput for a question, filter, top_k, pass or projection that can't be used; NotFound for an
     unknown corpus. What a step raises leaves a failed run with its trace behind.
     """
     projections = read_projections(include)
     checked = checked_query(question)
     clamp_top_k(top_k)
+    chosen = read_passes(passes)
     ensure_partitions_of("answering_run", now)
     # What the journal says may be lost with the whole machine; the answer is kept before it goes out.
     with tenant_session(caller.tenant, durable=False):
         body = get_corpus(tenant=caller.tenant, slug=corpus)
-        asked = FilterSet.from_json(filters, vocabulary=vocabulary_of(body))
+        scope = read_scope(filters, filter_sets, vocabulary=vocabulary_of(body))
+        asked = scope.admitted
         journal = Journal(tenant=caller.tenant, corpus=body, run_id=new_id(), now=now)
         journal.open_run(
             question=checked,
             actor=caller.label,
-            request={"filters": asked.as_json(), "top_k": top_k, "session": session, "loops": loops},
+            request={
+                "filters": asked.as_json(),
+                "filter_sets": [named.as_json() for named in scope.sets],
+                "top_k": top_k,
+                "passes": sorted(chosen),
+                "session": session,
+                "loops": loops,
+            },
             first=FIRST,
         )
     journal.committed()
@@ -93,6 +112,8 @@ def ask(
         rules=_rules(body),
         limits=DraftLimits(claims=settings.WISDOM.max_claims, evidence=settings.WISDOM.evidence_limit),
         loops=loops,
+        sets=scope.sets,
+        passes=chosen,
     )
     progress = Progress(request=request, budget=Budget(_limits(), started_at=time.monotonic()), now=now)
     answer: dict[str, Any] = {}
@@ -104,6 +125,36 @@ def ask(
     run_saga(progress, journal, store)
     _count(progress, journal)
     return select({**answer, "trace": journal.as_json(), "budget": _budget_json(progress.budget)}, projections)
+
+
+def explain_absence(*, caller: Caller, run_id: UUID, doc_id: str) -> Explanation:
+    """Say at which stage of an answer a record was lost, or which citations rest on it.
+
+    The search is made again as it was made, in the corpus as it is now; what was read and cited is the run's.
+    Raises: NotFound for an unknown run; InvalidInput for what can't be an id. An unknown record is an answer.
+    """
+    with tenant_session(caller.tenant):
+        run = get_run(tenant=caller.tenant, run_id=run_id)
+        body = get_corpus_of(tenant=caller.tenant, corpus_id=run.corpus_id)
+        searched = run.answer.get("searched") or {"query": run.question, "filters": run.request.get("filters")}
+        sets = searched.get("filter_sets") or None
+        explained = explain_record(
+            corpus=body,
+            query=searched["query"],
+            doc_id=doc_id,
+            scope=read_scope(None if sets else searched.get("filters"), sets, vocabulary=vocabulary_of(body)),
+            top_k=searched.get("top_k"),
+            language=searched.get("language"),
+            as_of=corpus_state(corpus=body).as_of,
+        )
+    if explained.stage in (Stage.UNKNOWN_ID, Stage.DELETED):
+        return explained
+    hit = next((hit for hit in run.answer.get("hits", ()) if hit["doc_id"] == doc_id), None)
+    if hit is None:
+        return since_then(explained) if explained.stage is Stage.FOUND else explained
+    citations = [citation["id"] for citation in run.answer["citations"] if citation["doc_id"] == doc_id]
+    read = run.answer["matching"]["read"]
+    return beside_evidence(explained, rank=hit["rank"], limit=read, citations=citations)
 
 
 def read_projections(include: Iterable[str] | None) -> frozenset[str]:
@@ -146,6 +197,7 @@ def _limits() -> BudgetLimits:
 def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
     numbered = numbered_claims(run.draft.claims)
     hits = [hit.as_json() for hit in run.retrieved.hits] if run.retrieved else []
+    dropped = [each.key for each in run.relaxed]
     return {
         "run_id": str(journal.run_id),
         "question": run.request.question,
@@ -153,7 +205,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "corpus": run.request.corpus.slug,
         "as_of": moment(run.as_of),
         "outcome": run.outcome.value,
-        **text_json(run.draft.claims, run.evidence, run.refusal),
+        **text_json(run.draft.claims, run.evidence, run.refusal, notes=[each.text for each in run.relaxed]),
         "model": run.draft.model,
         "score": loop_score(run.coverage),
         "confidence": outcome_confidence(run.outcome),
@@ -162,7 +214,10 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "citations": citations_json(numbered, run.evidence),
         "refusal": refusal_json(run.refusal) if run.refusal else None,
         "filters": run.request.filters.as_json(),
-        "inferred_filters": run.plan.inferred.as_filters() if run.plan else {},
+        "inferred_filters": remaining(run.plan.inferred.as_filters(), dropped) if run.plan else {},
+        "relaxed": [each.as_json() for each in run.relaxed],
+        "filter_sets": [each.as_json() for each in run.retrieved.sets] if run.retrieved else [],
+        "searched": _searched(run),
         "matching": {"records": run.admitted, "read": len(run.evidence), "relevance": run.relevance},
         "grounding": grounding_json(run.grounding, numbered, coverage=run.coverage, repairs=run.repairs),
         "hits": hits,
@@ -171,6 +226,18 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
             for hit in hits
         ],
         "documents": _documents(run),
+        "passes": passes_json(run.passes),
+    }
+
+
+def _searched(run: Progress) -> dict[str, Any]:
+    """Return the search that the answer rests on, so that it can be explained and made again."""
+    return {
+        "query": run.query,
+        "language": run.plan.language if run.plan else None,
+        "filters": run.filters.as_json(),
+        "filter_sets": [named.as_json() for named in run.scope.sets],
+        "top_k": run.request.top_k,
     }
 
 
@@ -208,7 +275,11 @@ def _store(run: Progress, answer: dict[str, Any], journal: Journal) -> None:
     queries = {claim.measure.query_id: claim.measure.query for claim in run.draft.claims if claim.measure is not None}
     store_queries(corpus=corpus, queries={**queries, **run.queries}, now=run.now)
     # The texts of records stay where they are; a run keeps what it said and what it cited.
-    kept = {name: value for name, value in answer.items() if name != "documents"}
+    kept = {name: value for name, value in answer.items() if name not in ("documents", "passes")}
+    kept["passes"] = {
+        name: [{key: value for key, value in hit.items() if key != "text"} for hit in hits]
+        for name, hits in answer["passes"].items()
+    }
     Run.objects.for_tenant(corpus.tenant).filter(pk=journal.run_id, created_at=run.now).update(
         status=Run.Status.FINISHED,
         finished_at=run.now,

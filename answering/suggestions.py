@@ -56,7 +56,8 @@ def passes(*, corpus: Corpus, question: str, now: datetime) -> bool:
     run = Progress(request=request, budget=Budget(BudgetLimits(), started_at=time.monotonic()), now=now)
     for step in (plan_step, retrieve_step, rerank_step):
         step(run)
-        if run.refusal:
+        # A question that finds something only with a part of it given up is none to offer.
+        if run.refusal or run.to_relax:
             return False
     return True
 

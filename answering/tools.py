@@ -18,6 +18,7 @@ from django.db import transaction
 from answering.domain.planner import Tool
 from core.errors import WisdomError
 from core.observability.metrics import TOOL_CALLS, TOOL_DURATION
+from feedback.domain.filter_sets import Scope
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Mode, Retrieved
 from feedback.selectors.aggregates import (
@@ -30,7 +31,7 @@ from feedback.selectors.aggregates import (
     group_matching,
     select_mentions,
 )
-from feedback.selectors.retrieval import retrieve
+from feedback.selectors.retrieval import retrieve_scope
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -77,12 +78,23 @@ class Breakdown:
 
 
 def search_feedback(
-    *, corpus: Corpus, query: str, filters: FilterSet, top_k: int | None, language: str | None = None
+    *,
+    corpus: Corpus,
+    query: str,
+    scope: Scope,
+    top_k: int | None,
+    language: str | None = None,
+    as_of: datetime | None = None,
 ) -> ToolResult[Retrieved]:
-    """Find the records that a query is about; `language` is the query's where it is known, here and below."""
+    """Find the records that a query is about, in one slice or in several sets, which is one call.
+
+    `language` is the query's where it is known, here and below.
+    """
     return _call(
         Tool.SEARCH,
-        lambda: retrieve(corpus=corpus, query=query, filters=filters, top_k=top_k, mode=Mode.HYBRID, language=language),
+        lambda: retrieve_scope(
+            corpus=corpus, query=query, scope=scope, top_k=top_k, mode=Mode.HYBRID, language=language, as_of=as_of
+        ),
     )
 
 

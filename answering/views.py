@@ -15,7 +15,7 @@ from answering.measures import get_stored_query, list_records_of, run_again
 from answering.models import Run
 from answering.question_form import FilterFields, address_of, fields_of, fields_sent, read_filters
 from answering.selectors import get_run, has_failed, list_recent_runs, list_records, list_steps
-from answering.services import ask
+from answering.services import ask, explain_absence
 from answering.suggestions import suggested_questions
 from core.clock import utc_now
 from core.errors import InvalidInput, NotFound
@@ -50,6 +50,8 @@ def ask_page(request: HttpRequest) -> HttpResponse:
                 question=sent.get("q", ""),
                 corpus=sent.get("corpus", "feedback"),
                 filters=read_filters(sent),
+                # A reader should see who says otherwise; programs ask for it.
+                passes=["contrasting"],
                 now=utc_now(),
             )
             return HttpResponseRedirect(resolve_url("answer", run["run_id"]), status=303)
@@ -73,18 +75,33 @@ def answer_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
         steps = list_steps(tenant=caller.tenant, run_id=run.id)
         shown = presentation.shown_documents(run.answer)
         records = list_records(corpus=corpus, doc_ids=shown)
-    filters = run.request.get("filters", {})
+    absence, why_not_problem = _absence(caller, request, run)
+    filters, sets = run.request.get("filters", {}), run.request.get("filter_sets", [])
     context = {
         **_form_choices(corpus, fields_of(filters)),
         "run": run,
         "is_finished": run.status == Run.Status.FINISHED,
         "has_failed": has_failed(run, now=utc_now()),
         "steps": presentation.trace(steps),
-        "chips": presentation.chips(filters),
+        "chips": presentation.set_chips(sets) if sets else presentation.chips(filters),
         "edit_address": address_of(filters, question=run.question, corpus=corpus.slug),
         "answer": presentation.shown_answer(run.answer, records) if run.answer else None,
+        "why_not": request.GET.get("why_not", ""),
+        "absence": absence,
+        "why_not_problem": why_not_problem,
     }
-    return render(request, "answering/answer.html", context)
+    return render(request, "answering/answer.html", context, status=422 if why_not_problem else 200)
+
+
+def _absence(caller: Caller, request: HttpRequest, run: Run) -> tuple[presentation.Absence | None, InvalidInput | None]:
+    """Return what became of the record that the address asks about, if it does; else what is wrong with the id."""
+    doc_id = request.GET.get("why_not", "").strip()
+    if not doc_id or not run.answer:
+        return None, None
+    try:
+        return presentation.shown_absence(explain_absence(caller=caller, run_id=run.id, doc_id=doc_id)), None
+    except InvalidInput as fault:
+        return None, fault
 
 
 @never_cache

@@ -65,6 +65,7 @@ class WisdomSettings(BaseSettings):
     default_top_k: int = Field(10, ge=1, le=100)
     max_top_k: int = Field(100, ge=1, le=1000)
     candidate_multiplier: int = Field(4, ge=1, le=20)
+    passes: Annotated[tuple[Literal["neutral", "attributed", "contrasting"], ...], NoDecode] = ()
 
     agent_max_steps: int = Field(8, ge=1, le=100)
     agent_max_tokens: int = Field(8000, ge=100)
@@ -82,9 +83,9 @@ class WisdomSettings(BaseSettings):
     max_claims: int = Field(12, ge=1, le=50)
     evidence_limit: int = Field(8, ge=1, le=50)
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "passes", mode="before")
     @classmethod
-    def _split_hosts(cls, value: object) -> object:
+    def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value

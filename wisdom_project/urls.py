@@ -8,7 +8,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from answering.api.rest import AskView, MeasureView
 from feedback.api.clusters import ClustersView, DuplicatesView, MergeView, ResetView, UnmergeView
-from feedback.api.rest import DocumentsBatchView, JobView, SearchView
+from feedback.api.rest import DocumentsBatchView, JobView, SearchExplainView, SearchView
 from wisdom_project import ops
 from wisdom_project.error_mapping import page_not_found, server_error
 
@@ -25,6 +25,7 @@ rest = [
     path("documents:batch", DocumentsBatchView.as_view(), name="rest-documents-batch"),
     path("jobs/<uuid:job_id>", JobView.as_view(), name="job"),
     path("measures/<str:query_id>", MeasureView.as_view(), name="rest-measure"),
+    path("search/explain", SearchExplainView.as_view(), name="rest-search-explain"),
     path("search", SearchView.as_view(), name="rest-search"),
 ]
 

@@ -29,8 +29,18 @@ class AskInput(serializers.Serializer[Any]):
     question = serializers.CharField(max_length=2000, trim_whitespace=False)
     corpus = serializers.CharField(default="feedback", max_length=63)
     filters = serializers.DictField(required=False, allow_null=True)
-    filter_sets = serializers.ListField(child=serializers.DictField(), required=False, max_length=20)
-    top_k = serializers.IntegerField(required=False, allow_null=True)
+    filter_sets = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="At most 16 filter sets, each with an optional name and top_k; not together with filters. They are "
+        "searched side by side, which counts as one search, and each hit says in which sets it came.",
+    )
+    top_k = serializers.IntegerField(required=False, allow_null=True, help_text="how many hits of each set")
+    passes = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="what follows the neutral search in lists of its own: attributed, contrasting",
+    )
     include = serializers.ListField(child=serializers.CharField(), required=False)
     session = serializers.CharField(required=False, allow_null=True, max_length=100)
 
@@ -54,29 +64,15 @@ class AskView(APIView):
             caller=caller_from(request),
             question=asked["question"],
             corpus=asked["corpus"],
-            filters=one_filter_set(asked),
+            filters=asked.get("filters"),
+            filter_sets=asked.get("filter_sets"),
             top_k=asked.get("top_k"),
+            passes=asked.get("passes"),
             include=asked.get("include", _listed(request.query_params.get("include"))),
             session=asked.get("session"),
             now=utc_now(),
         )
         return Response(answer)
-
-
-def one_filter_set(asked: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the one slice that was asked for.
-
-    Raises: InvalidInput when `filters` and `filter_sets` come together, or several sets do.
-    """
-    sets = asked.get("filter_sets")
-    if sets is None:
-        filters: dict[str, Any] | None = asked.get("filters")
-        return filters
-    if asked.get("filters") is not None:
-        raise InvalidInput("Send either filters or filter_sets, not both.", field="filter_sets")
-    if len(sets) > 1:
-        raise InvalidInput("This version answers from one filter set; ask once for each.", field="filter_sets")
-    return sets[0] if sets else None
 
 
 def _listed(value: str | None) -> list[str] | None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from answering.domain.claims import Claim, Evidence, Measure, NumberedClaims, number_citations
 from answering.domain.grounding import Grounding
 from answering.domain.outcome import REFUSAL_TEXT, Outcome, Refusal
-from answering.domain.render import answer_text, markdown
+from answering.domain.render import answer_text, escape, markdown
 
-PROJECTIONS: Final = ("grounding", "hits", "documents", "trace", "rerank")
+PROJECTIONS: Final = ("grounding", "hits", "documents", "trace", "rerank", "passes")
 DEFAULT_PROJECTIONS: Final = frozenset({"grounding"})
 
 
@@ -152,14 +152,17 @@ def refusal_json(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def text_json(claims: Sequence[Claim], evidence: Sequence[Evidence], refusal: Refusal | None) -> dict[str, Any]:
-    """Return `answer` and `markdown`."""
+def text_json(
+    claims: Sequence[Claim], evidence: Sequence[Evidence], refusal: Refusal | None, *, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return `answer` and `markdown`; `notes` say below the Markdown what was given up to find something."""
+    said = "".join(f"\n\n*{escape(note)}*" for note in notes)
     if refusal is not None:
         return {
             "answer": REFUSAL_TEXT,
-            "markdown": f"{REFUSAL_TEXT}\n\n{refusal.message[:1].upper()}{refusal.message[1:]}.",
+            "markdown": f"{REFUSAL_TEXT}\n\n{refusal.message[:1].upper()}{refusal.message[1:]}.{said}",
         }
-    return {"answer": answer_text(claims), "markdown": markdown(claims, evidence)}
+    return {"answer": answer_text(claims), "markdown": markdown(claims, evidence) + said}
 
 
 def select(answer: Mapping[str, Any], include: frozenset[str]) -> dict[str, Any]:

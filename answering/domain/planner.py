@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from answering.domain.outcome import NOTHING
 from answering.domain.periods import Interval, Period, find_interval, find_period
+from feedback.domain.facets import Scalar, facet_text, normalised
+from feedback.domain.filters import FacetVocabulary
 from feedback.domain.text import Token, TokenKind, content_tokens, fold
 
 BREADTH: Final = 8
@@ -48,6 +50,8 @@ class Vocabulary:
     accounts: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     language: str = "en"
+    # The dimensions of the corpus's grid: facets that a question may imply.
+    facets: Mapping[str, FacetVocabulary] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,12 @@ class InferredFilters:
     accounts: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
+    facets: Mapping[str, tuple[Scalar, ...]] = field(default_factory=lambda: NOTHING)
 
     @property
     def is_empty(self) -> bool:
         """Tell whether the question narrows nothing."""
-        return not (self.period or self.accounts or self.sources or self.themes)
+        return not (self.period or self.accounts or self.sources or self.themes or self.facets)
 
     def as_filters(self) -> dict[str, Any]:
         """Return them in the shape of a FilterSet, without the keys that say nothing."""
@@ -90,6 +95,8 @@ class InferredFilters:
             filters["occurred_from"] = self.period.start.isoformat()
         if self.period and self.period.end:
             filters["occurred_to"] = self.period.end.isoformat()
+        if self.facets:
+            filters["facets"] = {name: list(values) for name, values in self.facets.items()}
         return filters
 
 
@@ -238,8 +245,12 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
     period, period_span = find_period(question, as_of=as_of)
     accounts = _named(question, vocabulary.accounts)
     sources, source_spans = _sources(question, vocabulary.sources)
-    inferred = InferredFilters(period, accounts, sources, _themes(question, vocabulary.themes))
-    confined = [*source_spans, *([period_span] if period_span else [])]
+    grid, grid_spans = _grid(question, vocabulary.facets)
+    if "fiscal_year" in grid or "fiscal_quarter" in grid:
+        # A fiscal year is no period of the calendar.
+        period, period_span = None, None
+    inferred = InferredFilters(period, accounts, sources, _themes(question, vocabulary.themes), grid)
+    confined = [*source_spans, *grid_spans, *([period_span] if period_span else [])]
     about = _without(question, confined, mark=",")
     facets = _facets(about, accounts, vocabulary.language)
     intent = _intent(question, accounts, facets)
@@ -393,6 +404,47 @@ def _themes(question: str, declared: Sequence[str]) -> tuple[str, ...]:
     if not re.search(r"\b(?:theme|topic|category|thema|kategorie|tema|categoría|thème)\b", question, re.IGNORECASE):
         return ()
     return _named(question, declared)
+
+
+_FISCAL_YEAR: Final = re.compile(
+    r"\b(?:FY|fiscal(?:\s+year)?)\s*[-’']?\s*(?P<named>\d{4}|\d{2})\b|\b(?P<bare>(?:19|20)\d{2})\b", re.IGNORECASE
+)
+_FISCAL_QUARTER: Final = re.compile(
+    r"\b(?:fiscal\s+)?(?:Q(?P<digit>[1-4])|(?P<word>first|second|third|fourth)\s+(?:fiscal\s+)?quarter)\b",
+    re.IGNORECASE,
+)
+_QUARTERS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+_FORM: Final = re.compile(r"\b(?:10-[KQ]|8-K|20-F|6-K)(?:/A)?(?=s?\b)")
+
+
+def _grid(
+    question: str, declared: Mapping[str, FacetVocabulary]
+) -> tuple[dict[str, tuple[Scalar, ...]], list[tuple[int, int]]]:
+    """Find the values of the corpus's grid that a question names, and the stretches that say when.
+
+    Names of companies and forms stay in what is searched for: records hold them too.
+    """
+    found: dict[str, tuple[Scalar, ...]] = {}
+    spans: list[tuple[int, int]] = []
+    for name, facet in declared.items():
+        if facet.normaliser == "fiscal_year":
+            years = list(_FISCAL_YEAR.finditer(question))
+            values: list[Scalar] = [normalised(match["named"] or match["bare"], "fiscal_year") for match in years]
+            spans += [match.span() for match in years]
+        elif facet.normaliser == "fiscal_quarter":
+            quarters = list(_FISCAL_QUARTER.finditer(question))
+            values = [int(match["digit"] or _QUARTERS[match["word"].lower()]) for match in quarters]
+            spans += [match.span() for match in quarters]
+        elif facet.values is not None:
+            values = list(_named(question, facet.values))
+        elif name == "content_type":
+            values = [match.group() for match in _FORM.finditer(question)]
+        else:
+            values = []
+        allowed = [value for value in values if facet.values is None or facet_text(value) in facet.values]
+        if allowed:
+            found[name] = tuple(dict.fromkeys(allowed))
+    return found, spans
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]], *, mark: str = "") -> str:

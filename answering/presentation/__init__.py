@@ -1,12 +1,24 @@
 """Turn an answer into what its page shows: sentences with their numbers, records with their marks, plain words."""
 
+from answering.presentation.absence import Absence, shown_absence
 from answering.presentation.answer import ShownAnswer, shown_answer
 from answering.presentation.records import Card, listed, shown_documents
-from answering.presentation.words import ACCOUNT_FORM, THEME_FORMS, Chip, chips, counted, points, question_about, trace
+from answering.presentation.words import (
+    ACCOUNT_FORM,
+    THEME_FORMS,
+    Chip,
+    chips,
+    counted,
+    points,
+    question_about,
+    set_chips,
+    trace,
+)
 
 __all__ = [
     "ACCOUNT_FORM",
     "THEME_FORMS",
+    "Absence",
     "Card",
     "Chip",
     "ShownAnswer",
@@ -15,6 +27,8 @@ __all__ = [
     "listed",
     "points",
     "question_about",
+    "set_chips",
+    "shown_absence",
     "shown_answer",
     "shown_documents",
     "trace",

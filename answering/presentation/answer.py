@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from answering.presentation.records import Card, cards, uncited
+from answering.presentation.records import Card, cards, contrasting, uncited
 from answering.presentation.refusal import Refused, refused
 from answering.presentation.words import Chip, Json, chips
 from feedback.domain.marked_text import Piece, pieces
@@ -49,6 +49,8 @@ class ShownAnswer:
     sentences: tuple[Sentence, ...]
     cards: tuple[Card, ...]
     uncited: tuple[Card, ...]
+    contrasting: tuple[Card, ...]
+    relaxed: tuple[str, ...]
     refused: Refused | None
     inferred: tuple[Chip, ...]
     coverage: float
@@ -70,6 +72,8 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         sentences=read,
         cards=cards(answer, records),
         uncited=uncited(answer, records),
+        contrasting=contrasting(answer, records),
+        relaxed=tuple(each["note"] for each in answer.get("relaxed", ())),
         refused=refused(answer),
         inferred=chips(answer.get("inferred_filters", {})),
         coverage=grounding.get("coverage", 0.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +38,8 @@ class Ranking:
     fused_score: float
     rerank_score: float
     features: tuple[Bar, ...]
+    ahead: str
+    sets: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,17 @@ class Support:
     id: str
     claims: tuple[int, ...]
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """How far a record disagrees with the answer's records; all in [0, 1]. `against` is the one that it opposes most."""
+
+    score: float
+    topic: float
+    polarity: float
+    against: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +79,15 @@ class Card:
     is_gone: bool
     citations: tuple[Support, ...]
     ranking: Ranking | None
+    opposed: Opposed | None = None
 
 
 def shown_documents(answer: Json) -> tuple[str, ...]:
-    """Return the ids of the records that an answer's page shows: the cited ones, then the best of the others."""
+    """Return the ids of the records that an answer's page shows: the cited, the contrasting, the best of the others."""
     cited = dict.fromkeys(citation["doc_id"] for citation in answer.get("citations", ()))
     others = [hit["doc_id"] for hit in answer.get("hits", ()) if hit["doc_id"] not in cited]
-    return (*cited, *others[:MOST_UNCITED])
+    opposed = [hit["doc_id"] for hit in answer.get("passes", {}).get("contrasting", ())]
+    return tuple(dict.fromkeys((*cited, *opposed, *others[:MOST_UNCITED])))
 
 
 def cards(answer: Json, records: Mapping[str, Record]) -> tuple[Card, ...]:
@@ -90,6 +105,7 @@ def cards(answer: Json, records: Mapping[str, Record]) -> tuple[Card, ...]:
             label=group[0]["doc_label"],
             marks=[(citation["start"], citation["end"]) for citation in group],
             hit=rankings.get(doc_id),
+            following=_following(answer, rankings.get(doc_id)),
             citations=tuple(_support(citation["id"], answer["claims"], supports) for citation in group),
         )
         for (doc_id, revision), group in grouped.items()
@@ -118,10 +134,53 @@ def uncited(answer: Json, records: Mapping[str, Record]) -> tuple[Card, ...]:
             ),
             marks=[],
             hit=hit,
+            following=_following(answer, hit),
             citations=(),
         )
         for hit in others[: MOST_UNCITED if cited else MOST_BESIDE_A_REFUSAL]
     )
+
+
+def contrasting(answer: Json, records: Mapping[str, Record]) -> tuple[Card, ...]:
+    """Return the records that say otherwise and still exist, but for those that the answer cites anyway."""
+    cited = {citation["doc_id"] for citation in answer["citations"]}
+    found = []
+    for hit in answer.get("passes", {}).get("contrasting", ()):
+        record = records.get(hit["doc_id"])
+        if record is None or hit["doc_id"] in cited:
+            continue
+        card = _card(
+            record,
+            doc_id=hit["doc_id"],
+            revision=hit["revision"],
+            label=record_label(
+                source=hit["source"],
+                account=hit["account"],
+                occurred_at=datetime.fromisoformat(hit["occurred_at"]),
+                attribution=hit["attribution"],
+                is_dated=record.has_date,
+            ),
+            marks=[],
+            hit=None,
+            citations=(),
+        )
+        opposition = hit["opposition"]
+        opposed = Opposed(
+            opposition["score"],
+            opposition["topic"],
+            opposition["polarity"],
+            opposition["against"],
+            opposition["reason"],
+        )
+        found.append(replace(card, start=hit["start"], end=hit["end"], opposed=opposed))
+    return tuple(found)
+
+
+def _following(answer: Json, hit: Json | None) -> Json | None:
+    """Return the hit below; none among the hits of several sets, which aren't on one scale."""
+    if hit is None or hit.get("sets"):
+        return None
+    return next((other for other in answer["hits"] if other["rank"] == hit["rank"] + 1), None)
 
 
 def _card(
@@ -133,6 +192,7 @@ def _card(
     marks: list[tuple[int, int]],
     hit: Json | None,
     citations: tuple[Support, ...],
+    following: Json | None = None,
 ) -> Card:
     stored = next((text for text in record.revisions if text.number == revision), None) if record else None
     text = stored.text if stored else ""
@@ -151,11 +211,11 @@ def _card(
         is_edited=record is not None and record.current != revision,
         is_gone=stored is None,
         citations=citations,
-        ranking=_ranking(hit) if hit else None,
+        ranking=_ranking(hit, following) if hit else None,
     )
 
 
-def _ranking(hit: Json) -> Ranking:
+def _ranking(hit: Json, following: Json | None) -> Ranking:
     terms = sorted(hit["terms"].items(), key=lambda item: -item[1])
     most = max((part for _, part in terms), default=0.0)
     return Ranking(
@@ -166,7 +226,19 @@ def _ranking(hit: Json) -> Ranking:
         fused_score=hit["fused_score"],
         rerank_score=hit["rerank_score"],
         features=tuple(Bar(name, part, part) for name, part in hit["features"].items()),
+        ahead=_ahead(hit, following) if following else "",
+        sets=", ".join(f"{place['name']} at {place['rank']}" for place in hit.get("sets", ())),
     )
+
+
+def _ahead(hit: Json, following: Json) -> str:
+    """Say by which features a hit is before the next: "0.050 before t-7: relevance +0.060, coverage −0.010"."""
+    by = hit["rerank_score"] - following["rerank_score"]
+    parts = [(name, value - following["features"].get(name, 0.0)) for name, value in hit["features"].items()]
+    named = ", ".join(
+        f"{name} {'+' if part > 0 else '−'}{abs(part):.3f}" for name, part in parts if abs(part) >= 0.0005
+    )
+    return f"{by:.3f} before {following['doc_id']}" + (f": {named}" if named else ", by the fused order")
 
 
 def listed(records: Mapping[str, Record]) -> tuple[Card, ...]:

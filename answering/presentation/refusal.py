@@ -33,6 +33,7 @@ _WITHOUT: Final[Mapping[str, str]] = {
     "occurred_from": "the first day",
     "occurred_to": "the last day",
     "facets": "the facet filters",
+    "any_of": "the filter sets",
 }
 
 

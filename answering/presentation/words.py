@@ -49,7 +49,9 @@ def chips(filters: Json) -> tuple[Chip, ...]:
     """Return a filter set in words, the last day of a period included."""
     found = []
     for name, value in filters.items():
-        if name == "facets":
+        if name == "any_of":
+            found.append(Chip("one of", f"{len(value)} slices"))
+        elif name == "facets":
             found += [Chip(facet, ", ".join(map(str, values))) for facet, values in value.items()]
         elif name == "ids":
             found.append(Chip("records", ", ".join(value) if len(value) <= 3 else f"{len(value):,} chosen ones"))
@@ -58,6 +60,21 @@ def chips(filters: Json) -> tuple[Chip, ...]:
         else:
             found.append(Chip(NAMES.get(name, name), ", ".join(str(member).replace("_", " ") for member in value)))
     return tuple(found)
+
+
+def set_chips(sets: Sequence[Json]) -> tuple[Chip, ...]:
+    """Return named filter sets in words, a chip each."""
+    return tuple(
+        Chip(
+            named["name"],
+            " · ".join(
+                f"{chip.name} {chip.value}"
+                for chip in chips({key: value for key, value in named.items() if key not in ("name", "top_k")})
+            )
+            or "all records",
+        )
+        for named in sets
+    )
 
 
 def _moment(value: str, *, is_end: bool) -> str:

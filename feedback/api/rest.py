@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.http import QueryDict
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -15,14 +16,20 @@ from rest_framework.views import APIView
 from core.clock import utc_now
 from core.errors import InvalidInput
 from core.tenant_session import tenant_session
+from feedback.domain.filter_sets import Scope as Slices
+from feedback.domain.filter_sets import read_json_sets
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Mode
-from feedback.selectors.corpora import corpus_state, get_corpus, vocabulary_of
-from feedback.selectors.retrieval import rerank_hits, retrieve, second_stage
+from feedback.selectors.corpora import get_corpus, vocabulary_of
+from feedback.selectors.retrieval import Pass
 from feedback.services.ingest import ingest_documents
 from feedback.services.jobs import cluster_in_background, embed_in_background, get_job, job_json, submit_batch
+from feedback.services.search import explain_search, search
 from tenants.api.authentication import caller_from
 from tenants.domain.access import Role, Scope
+
+if TYPE_CHECKING:
+    from tenants.models import Tenant
 
 MAX_SYNCHRONOUS = 500
 MAX_BATCH = 10_000
@@ -97,10 +104,36 @@ class JobView(APIView):
         return Response(job_json(get_job(tenant=caller_from(request).tenant, job_id=job_id)))
 
 
+class SearchInput(serializers.Serializer[Any]):
+    """A search within one filter set or several; `q` and `query` are the same."""
+
+    q = serializers.CharField(required=False, max_length=4000, trim_whitespace=False)
+    query = serializers.CharField(required=False, max_length=4000, trim_whitespace=False)
+    corpus = serializers.CharField(default="feedback", max_length=63)
+    filters = serializers.DictField(required=False, allow_null=True)
+    filter_sets = serializers.ListField(
+        required=False,
+        child=serializers.DictField(),
+        help_text="At most 16 filter sets, each with an optional name and top_k; not together with filters. "
+        "Their hits are merged by rank, and each says in which sets it came.",
+    )
+    top_k = serializers.IntegerField(required=False, allow_null=True, help_text="how many hits of each set")
+    mode = serializers.CharField(required=False, default=Mode.HYBRID.value)
+    passes = serializers.ListField(
+        required=False, child=serializers.CharField(), help_text=f"what follows the neutral search: {', '.join(Pass)}"
+    )
+
+
+_FILTER = OpenApiParameter("filter", str, many=True, description="key=value; repeat it for alternatives")
+_FILTER_SET = OpenApiParameter(
+    "filter_set", str, many=True, description="a filter set as JSON, with an optional name; repeat it for more"
+)
+
+
 class SearchView(APIView):
     """Search without answering: the records, with every score that ranked them."""
 
-    needs = {"GET": (Role.VIEWER, Scope.DOCUMENTS_READ)}
+    needs = {"GET": (Role.VIEWER, Scope.DOCUMENTS_READ), "POST": (Role.VIEWER, Scope.DOCUMENTS_READ)}
 
     @extend_schema(
         operation_id="search",
@@ -109,33 +142,115 @@ class SearchView(APIView):
             OpenApiParameter("corpus", str, default="feedback"),
             OpenApiParameter("top_k", int),
             OpenApiParameter("mode", str, enum=list(Mode), default=Mode.HYBRID.value),
-            OpenApiParameter("filter", str, many=True, description="key=value; repeat it for alternatives"),
+            _FILTER,
+            _FILTER_SET,
+            OpenApiParameter("passes", str, description=f"with commas: {', '.join(Pass)}"),
         ],
         responses={200: OpenApiTypes.OBJECT},
     )
     def get(self, request: Request) -> Response:
         caller = caller_from(request)
         asked = request.query_params
-        with tenant_session(caller.tenant):
-            corpus = get_corpus(tenant=caller.tenant, slug=asked.get("corpus", "feedback"))
-            filters = FilterSet.from_pairs(asked.getlist("filter"), vocabulary=vocabulary_of(corpus))
-            top_k = whole_number(asked.get("top_k"), "top_k")
-            found = retrieve(
-                corpus=corpus, query=asked.get("q", ""), filters=filters, top_k=top_k, mode=read_mode(asked.get("mode"))
-            )
-            found = second_stage(found, corpus=corpus, query=asked.get("q", ""))
-            ranked = rerank_hits(found, top_k=top_k, as_of=corpus_state(corpus=corpus).as_of)
-        return Response(
-            {
-                "query": asked.get("q", ""),
-                "hits": [{**hit.as_json(), "title": hit.title, "text": hit.passage_text} for hit in ranked.hits],
-                "strategy": ranked.strategy,
-                "embedder": ranked.embedder,
-                "embedding_lag": ranked.lag,
-                "reranker": ranked.reranker,
-                "notes": list(ranked.notes),
-            }
+        passes = asked.get("passes")
+        found = search(
+            tenant=caller.tenant,
+            query=asked.get("q", ""),
+            **_slice_asked(caller.tenant, asked),
+            top_k=whole_number(asked.get("top_k"), "top_k"),
+            mode=read_mode(asked.get("mode")),
+            passes=None if passes is None else passes.split(","),
         )
+        return Response(found.as_json())
+
+    @extend_schema(
+        operation_id="search_sets",
+        request=SearchInput,
+        responses={200: OpenApiTypes.OBJECT},
+        examples=[
+            OpenApiExample(
+                "Two slices side by side",
+                value={
+                    "q": "late delivery",
+                    "filter_sets": [
+                        {"name": "tickets", "source": ["support_ticket"]},
+                        {"name": "this year", "occurred_from": "2026-01-01", "top_k": 5},
+                    ],
+                },
+                request_only=True,
+            )
+        ],
+    )
+    def post(self, request: Request) -> Response:
+        body = SearchInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked = body.validated_data
+        if ("q" in asked) == ("query" in asked):
+            raise InvalidInput("Send the text to search for as q.", field="q")
+        found = search(
+            tenant=caller_from(request).tenant,
+            query=asked.get("q", asked.get("query", "")),
+            corpus=asked["corpus"],
+            filters=asked.get("filters"),
+            filter_sets=asked.get("filter_sets"),
+            top_k=asked.get("top_k"),
+            mode=read_mode(asked["mode"]),
+            passes=asked.get("passes"),
+        )
+        return Response(found.as_json())
+
+
+class SearchExplainView(APIView):
+    """Why a record stands where it stands in a search, or at which stage it was lost."""
+
+    needs = {"GET": (Role.VIEWER, Scope.DOCUMENTS_READ)}
+
+    @extend_schema(
+        operation_id="search_explain",
+        parameters=[
+            OpenApiParameter("q", str, required=True),
+            OpenApiParameter("doc_id", str, description="the record; without it the first hit is explained"),
+            OpenApiParameter("corpus", str, default="feedback"),
+            OpenApiParameter("top_k", int),
+            OpenApiParameter("mode", str, enum=list(Mode), default=Mode.HYBRID.value),
+            _FILTER,
+            _FILTER_SET,
+        ],
+        responses={200: OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request) -> Response:
+        caller = caller_from(request)
+        asked = request.query_params
+        explained = explain_search(
+            tenant=caller.tenant,
+            query=asked.get("q", ""),
+            doc_id=asked.get("doc_id"),
+            **_slice_asked(caller.tenant, asked),
+            top_k=whole_number(asked.get("top_k"), "top_k"),
+            mode=read_mode(asked.get("mode")),
+        )
+        return Response({"query": asked.get("q", ""), **(explained.as_json() if explained else NOTHING_FOUND)})
+
+
+# What is explained of a search that found nothing when no record is named.
+NOTHING_FOUND: dict[str, Any] = {
+    "doc_id": None,
+    "found": False,
+    "stage": None,
+    "message": "Nothing was found.",
+    "why": None,
+}
+
+
+def _slice_asked(tenant: Tenant, asked: QueryDict) -> dict[str, Any]:
+    """Return the corpus and the slices that an address names. Raises: InvalidInput, NotFound."""
+    slug, pairs, sets = asked.get("corpus", "feedback"), asked.getlist("filter"), asked.getlist("filter_set")
+    if pairs and sets:
+        raise InvalidInput("Send either filter or filter_set, not both.", field="filter_set")
+    if sets:
+        return {"corpus": slug, "filter_sets": read_json_sets(sets)}
+    with tenant_session(tenant):
+        corpus = get_corpus(tenant=tenant, slug=slug)
+    return {"corpus": slug, "filters": Slices(FilterSet.from_pairs(pairs, vocabulary=vocabulary_of(corpus)))}
 
 
 def whole_number(value: str | None, name: str) -> int | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from feedback.domain.dates import UnreadableDateError, read_moment
 
 FacetType = Literal["text", "integer", "number", "date", "boolean"]
+Normaliser = Literal["fiscal_year", "fiscal_quarter", "upper", "lower"]
 Scalar = str | int | float | bool
 Facets = dict[str, Scalar | list[Scalar]]
 
@@ -27,11 +29,102 @@ class BadFacetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FacetRule:
-    """A declared metadata dimension; `values` None means that any value of the type is allowed."""
+    """A declared metadata dimension; `values` None means that any value of the type is allowed.
+
+    The normaliser reads a value as people write it ("FY22") before it is typed. A facet with a place in the relax
+    order may be left out of a search that finds nothing, the lowest place first, if the question implied it.
+    """
 
     name: str
-    type: FacetType
+    type: FacetType = "text"
     values: tuple[str, ...] | None = None
+    normaliser: Normaliser | None = None
+    relax: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a corpus stores it; `read_rule` of it gives an equal rule."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "values": None if self.values is None else list(self.values),
+            "normaliser": self.normaliser,
+            "relax": self.relax,
+        }
+
+
+# The grid of a filings corpus. What may be declared there besides, such as the tickers, is up to the corpus.
+FILINGS_FACETS: Final = (
+    FacetRule("ticker", "text", normaliser="upper", relax=5),
+    FacetRule("fiscal_year", "integer", normaliser="fiscal_year", relax=4),
+    FacetRule("fiscal_quarter", "integer", ("1", "2", "3", "4"), normaliser="fiscal_quarter", relax=1),
+    FacetRule("content_type", "text", relax=2),
+    FacetRule("event_type", "text", relax=3),
+    FacetRule("content_uid", "text"),
+)
+
+
+def read_rule(raw: object) -> FacetRule:
+    """Read the declaration of a facet: name, type, and perhaps values, normaliser and place in the relax order.
+
+    Raises: ValueError with what to write instead.
+    """
+    if not isinstance(raw, Mapping):
+        raise ValueError("declare a facet as a JSON object with a name")
+    name, kind = raw.get("name"), raw.get("type", "text")
+    if not isinstance(name, str) or not name.strip() or len(name) > 100:
+        raise ValueError("a facet needs a name of at most 100 characters")
+    if unknown := sorted(map(str, set(raw) - {"name", "type", "values", "normaliser", "relax"})):
+        raise ValueError(f"facet {name!r} has an unknown key {unknown[0]!r}")
+    if kind not in get_args(FacetType):
+        raise ValueError(f"facet {name!r}: type is one of {', '.join(get_args(FacetType))}")
+    normaliser, relax = raw.get("normaliser"), raw.get("relax")
+    if normaliser is not None and normaliser not in get_args(Normaliser):
+        raise ValueError(f"facet {name!r}: normaliser is one of {', '.join(get_args(Normaliser))}")
+    if relax is not None and (isinstance(relax, bool) or not isinstance(relax, int) or relax < 1):
+        raise ValueError(f"facet {name!r}: relax is a place from 1")
+    values = raw.get("values")
+    if values is not None and (
+        not isinstance(values, list | tuple) or not values or not all(isinstance(value, Scalar) for value in values)
+    ):
+        raise ValueError(f"facet {name!r}: values is a list of what is allowed, or null for any")
+    allowed = None
+    if values is not None:
+        allowed = tuple(facet_text(coerce_facet(normalised(value, normaliser), kind)) for value in values)
+    return FacetRule(name, kind, allowed, normaliser, relax)
+
+
+def normalised(value: Scalar, normaliser: Normaliser | None) -> Scalar:
+    """Return a value as the facet means it: "FY22" as 2022, "Q3" as 3. Raises: ValueError with what was expected."""
+    return value if normaliser is None else _NORMALISERS[normaliser](value)
+
+
+_YEAR: Final = re.compile(r"(?:FY|fiscal(?:\s+year)?)?\s*[-’']?\s*(\d{4}|\d{2})", re.IGNORECASE)
+_QUARTER: Final = re.compile(r"(?:fiscal\s+)?(?:Q(?:uarter)?\s*[-.]?\s*([1-4])|([1-4])\s*Q|([1-4]))", re.IGNORECASE)
+
+
+def _fiscal_year(value: Scalar) -> int:
+    match = None if isinstance(value, bool) else _YEAR.fullmatch(facet_text(value).strip())
+    year = int(match[1]) if match else 0
+    if match and len(match[1]) == 2:
+        year += 2000 if year < 70 else 1900
+    if not 1900 <= year <= 2199:
+        raise ValueError("a fiscal year such as 2022 or FY22 is expected")
+    return year
+
+
+def _fiscal_quarter(value: Scalar) -> int:
+    match = None if isinstance(value, bool) else _QUARTER.fullmatch(facet_text(value).strip())
+    if match is None:
+        raise ValueError("a quarter from 1 to 4 is expected, such as Q3")
+    return int(match[1] or match[2] or match[3])
+
+
+_NORMALISERS: Final[Mapping[str, Callable[[Scalar], Scalar]]] = {
+    "fiscal_year": _fiscal_year,
+    "fiscal_quarter": _fiscal_quarter,
+    "upper": lambda value: facet_text(value).strip().upper(),
+    "lower": lambda value: facet_text(value).strip().lower(),
+}
 
 
 def read_facets(*sources: Mapping[str, Any], rules: Mapping[str, FacetRule], but: Collection[str] = ()) -> Facets:
@@ -174,7 +267,7 @@ def _declared_value(rule: FacetRule, value: object) -> Scalar:
     try:
         if not isinstance(value, Scalar):
             raise ValueError("a text, number or boolean is expected")
-        typed = coerce_facet(value.strip() if isinstance(value, str) else value, rule.type)
+        typed = coerce_facet(normalised(value.strip() if isinstance(value, str) else value, rule.normaliser), rule.type)
     except ValueError as fault:
         raise BadFacetError(rule.name, value, f"{rule.name}: {fault}.") from None
     if rule.values is None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn, Protocol
 
 from core.errors import InvalidInput
 from feedback.domain.dates import UnreadableDateError, read_moment
-from feedback.domain.facets import FacetType, Scalar, canonical_value, coerce_facet, facet_text
+from feedback.domain.facets import FacetType, Normaliser, Scalar, canonical_value, coerce_facet, facet_text, normalised
 
 CorpusKind = Literal["feedback", "notes", "filings"]
 
 _LISTS: Final = ("source", "theme", "account", "language", "ids")
 _MOMENTS: Final = ("occurred_from", "occurred_to")
+# What bounds the cost of a search: each slice is one.
+MOST_SLICES: Final = 16
 # A filings corpus names its grid in the plural; each is a facet of its records.
 _FILINGS_KEYS: Final = {
     "tickers": "ticker",
@@ -42,6 +44,8 @@ class FacetVocabulary:
 
     type: FacetType | Literal["any"] = "any"
     values: tuple[str, ...] | None = None
+    normaliser: Normaliser | None = None
+    relax: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,11 @@ class Vocabulary:
             "themes": sorted(self.themes),
             "languages": sorted(self.languages),
             "facets": {
-                name: {"type": facet.type, "values": None if facet.values is None else list(facet.values)}
+                name: {
+                    "type": facet.type,
+                    "values": None if facet.values is None else list(facet.values),
+                    "normaliser": facet.normaliser,
+                }
                 for name, facet in sorted(self.facets.items())
             },
         }
@@ -74,6 +82,8 @@ class FilterSet:
 
     `occurred_from` is inclusive and `occurred_to` exclusive. An id list overrides the other fields: they
     are dropped on construction, so that equal slices are equal objects. Values are sorted and unique.
+    `any_of` makes it several slices, of which a record must be in one; then no other field is set, and it is
+    made by `union`.
 
     Raises: InvalidFilter if the period is empty.
     """
@@ -86,6 +96,7 @@ class FilterSet:
     occurred_from: datetime | None = None
     occurred_to: datetime | None = None
     facets: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    any_of: tuple[FilterSet, ...] = ()
 
     def __post_init__(self) -> None:
         for name in _LISTS:
@@ -119,8 +130,35 @@ class FilterSet:
                 self.occurred_from,
                 self.occurred_to,
                 tuple(self.facets.items()),
+                self.any_of,
             )
         )
+
+    @classmethod
+    def union(cls, members: Iterable[FilterSet]) -> FilterSet:
+        """Return what any of the slices admits: everything when one of them does, or when there is none."""
+        parts = [part for member in members for part in member.slices]
+        unique = sorted(dict.fromkeys(parts), key=lambda part: repr(part.as_json()))
+        if not unique or any(part.is_empty for part in unique):
+            return cls()
+        return unique[0] if len(unique) == 1 else cls(any_of=tuple(unique))
+
+    @property
+    def slices(self) -> tuple[FilterSet, ...]:
+        """Return the slices of which a record must be in one; a single slice is its own."""
+        return self.any_of or (self,)
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """Return the accounts to which it is confined; none when some slice admits any account."""
+        named = [part.account for part in self.slices]
+        return tuple(sorted({account for accounts in named for account in accounts})) if all(named) else ()
+
+    def narrowed(self, **fields: Any) -> FilterSet:
+        """Return it with these fields replaced, in every slice."""
+        if not self.any_of:
+            return replace(self, **fields)
+        return FilterSet.union(replace(part, **fields) for part in self.any_of)
 
     @property
     def is_empty(self) -> bool:
@@ -139,6 +177,8 @@ class FilterSet:
             return cls()
         if not isinstance(raw, Mapping):
             _refuse("Filters must be a JSON object.", "filters", vocabulary)
+        if "any_of" in raw:
+            return cls._read_union(raw, vocabulary)
         fields: dict[str, Any] = {}
         facets: dict[str, tuple[Scalar, ...]] = {}
         for key, value in raw.items():
@@ -160,6 +200,15 @@ class FilterSet:
             else:
                 _refuse(f"Unknown filter {_shown(key)}.", "filters", vocabulary)
         return cls(**fields, facets=facets)
+
+    @classmethod
+    def _read_union(cls, raw: Mapping[str, Any], vocabulary: Vocabulary) -> FilterSet:
+        members = raw["any_of"]
+        if len(raw) > 1 or not isinstance(members, list | tuple) or not 1 <= len(members) <= MOST_SLICES:
+            _refuse(f"any_of is a list of 1 to {MOST_SLICES} filters, and stands alone.", "filters", vocabulary)
+        if any(isinstance(member, Mapping) and "any_of" in member for member in members):
+            _refuse("any_of can't hold another any_of.", "filters", vocabulary)
+        return cls.union(cls.from_json(member or {}, vocabulary=vocabulary) for member in members)
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[str], *, vocabulary: Vocabulary) -> FilterSet:
@@ -191,11 +240,13 @@ class FilterSet:
 
     def as_json(self) -> dict[str, Any]:
         """Return the canonical JSON form without empty keys; `from_json` of it gives an equal object."""
+        if self.any_of:
+            return {"any_of": [part.as_json() for part in self.any_of]}
         found: dict[str, Any] = {name: list(getattr(self, name)) for name in _LISTS if getattr(self, name)}
         for name in _MOMENTS:
             moment: datetime | None = getattr(self, name)
             if moment is not None:
-                found[name] = moment.isoformat().replace("+00:00", "Z")
+                found[name] = _written(moment)
         if self.facets:
             found["facets"] = {name: list(values) for name, values in self.facets.items()}
         return found
@@ -205,6 +256,8 @@ class FilterSet:
 
         An inferred bound that would empty the caller's period is left out. An id list is left alone.
         """
+        if self.any_of:
+            return FilterSet.union(part.merged_with(inferred) for part in self.any_of)
         if self.ids:
             return self
         occurred_from = self.occurred_from or inferred.occurred_from
@@ -221,6 +274,75 @@ class FilterSet:
             occurred_to=occurred_to,
             facets={**inferred.facets, **self.facets},
         )
+
+    def mismatches(self, record: Filed) -> tuple[Mismatch, ...]:
+        """Return which keys of this one slice keep a record out, and with which value; none when it is admitted.
+
+        Agrees with the condition of the search functions.
+        Raises: ValueError for several slices: ask each.
+        """
+        if self.any_of:
+            raise ValueError("several slices are asked one by one")
+        if self.ids:
+            return () if record.doc_id in self.ids else (Mismatch("ids", record.doc_id, self.ids),)
+        held: dict[str, str | None] = {
+            "source": record.source,
+            "account": record.account,
+            "language": record.language,
+        }
+        found = [
+            Mismatch(key, value, getattr(self, key))
+            for key, value in held.items()
+            if getattr(self, key) and value not in getattr(self, key)
+        ]
+        if self.theme and not set(self.theme) & set(record.themes):
+            found.append(Mismatch("theme", list(record.themes), self.theme))
+        if self.occurred_from and record.occurred_at < self.occurred_from:
+            found.append(Mismatch("occurred_from", _written(record.occurred_at), (_written(self.occurred_from),)))
+        if self.occurred_to and record.occurred_at >= self.occurred_to:
+            found.append(Mismatch("occurred_to", _written(record.occurred_at), (_written(self.occurred_to),)))
+        for name, wanted in self.facets.items():
+            value = record.facets.get(name)
+            members = value if isinstance(value, list) else [] if value is None else [value]
+            if not {facet_text(member) for member in members} & {facet_text(each) for each in wanted}:
+                found.append(Mismatch(name, value, wanted))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A key of a filter that keeps a record out: what the record has there, and what was wanted."""
+
+    key: str
+    value: Any
+    wanted: Sequence[Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the explanation shows it."""
+        return {"key": self.key, "value": self.value, "wanted": list(self.wanted)}
+
+
+class Filed(Protocol):
+    """What a record is filed under, as filters ask for it."""
+
+    @property
+    def doc_id(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def themes(self) -> Sequence[str]: ...
+    @property
+    def account(self) -> str | None: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def occurred_at(self) -> datetime: ...
+    @property
+    def facets(self) -> Mapping[str, Any]: ...
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _read_list(key: str, value: object, vocabulary: Vocabulary) -> tuple[str, ...]:
@@ -273,7 +395,8 @@ def _read_facet(name: object, value: object, vocabulary: Vocabulary) -> tuple[Sc
         if isinstance(member, str):
             _refuse_no_text("facets", member, vocabulary)
         try:
-            typed = member if facet.type == "any" else coerce_facet(member, facet.type)
+            plain = normalised(member, facet.normaliser)
+            typed = plain if facet.type == "any" else coerce_facet(plain, facet.type)
         except ValueError as fault:
             _refuse(f"Facet {_shown(name)}: {fault}, not {_shown(member)}.", "facets", vocabulary)
         if facet.values is not None:

@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from feedback.domain.emphasis import Emphasis
+from feedback.domain.filter_sets import SetRank
+from feedback.domain.filters import FilterSet
 
 
 class Mode(StrEnum):
@@ -68,6 +70,8 @@ class Hit:
     features: Mapping[str, float] = field(default_factory=dict)
     terms: Mapping[str, float] = field(default_factory=dict)
     cross_encoder_score: float | None = None
+    # In which sets of a request it came, and at which rank of each; none for a request without sets.
+    sets: tuple[SetRank, ...] = ()
 
     @property
     def passage_text(self) -> str:
@@ -87,6 +91,7 @@ class Hit:
 
     def as_json(self) -> dict[str, Any]:
         """Return the shape of the contract's `hits`."""
+        sets = {"sets": [{"name": place.name, "rank": place.rank} for place in self.sets]} if self.sets else {}
         return {
             "doc_id": self.doc_id,
             "rank": self.rank,
@@ -105,6 +110,26 @@ class Hit:
             "themes": list(self.themes),
             "account": self.account,
             "occurred_at": self.occurred_at.isoformat().replace("+00:00", "Z"),
+            **sets,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SetFound:
+    """What the search of one set gave."""
+
+    name: str
+    filters: FilterSet
+    hits: int
+    candidates: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as responses show it."""
+        return {
+            "name": self.name,
+            "filters": self.filters.as_json(),
+            "hits": self.hits,
+            "candidates": self.candidates,
         }
 
 
@@ -129,3 +154,7 @@ class Retrieved:
     emphasis: Emphasis = field(default_factory=Emphasis)
     reranker: str | None = None
     rerank_pairs: int = 0
+    # Documents that were fused, in order, and cut with the pool: an explanation names their rank.
+    beyond: tuple[UUID, ...] = ()
+    # With filter sets: what each gave. The hits are ranked within their sets, and merged.
+    sets: tuple[SetFound, ...] = ()

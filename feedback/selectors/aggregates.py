@@ -18,6 +18,7 @@ from core.errors import InvalidInput
 from feedback.domain.filters import FilterSet
 from feedback.selectors.corpora import corpus_state
 from feedback.selectors.retrieval import checked_query, question_terms
+from feedback.selectors.retrieval.arms import filters_json
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -84,9 +85,12 @@ def count_matching(*, corpus: Corpus, selection: Selection, with_distinct: bool 
     distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
-            f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}], {distinct}"
-            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {clusters} {_condition(selection)}",
+            _within_slices(
+                "SELECT count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
+                f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}], {distinct}"
+                f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {clusters} {_condition(selection)}",
+                selection,
+            ),
             _arguments(corpus, selection, arguments),
         )
         value, people, accounts, doc_ids, said = cursor.fetchone()
@@ -104,8 +108,11 @@ def list_matching(*, corpus: Corpus, selection: Selection, limit: int, offset: i
     """Return the ids of the records of a selection, newest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT m.external_id FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}"
-            " ORDER BY m.occurred_at DESC, m.external_id LIMIT %s OFFSET %s",
+            _within_slices(
+                f"SELECT m.external_id FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}"
+                " ORDER BY m.occurred_at DESC, m.external_id LIMIT %s OFFSET %s",
+                selection,
+            ),
             [*_arguments(corpus, selection), limit, offset],
         )
         return [row[0] for row in cursor.fetchall()]
@@ -135,12 +142,15 @@ def group_matching(
     distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT x.key, count(*), count(DISTINCT x.person), count(DISTINCT x.account),"
-            f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}], {distinct}"
-            f"  FROM (SELECT {_KEYS[by]} AS key, m.document_id, m.person, m.account, m.external_id, m.occurred_at"
-            f"          FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}) x"
-            f" {clusters.replace('m.document_id', 'x.document_id')}"
-            f" WHERE x.key IS NOT NULL GROUP BY x.key ORDER BY {order} LIMIT %s",
+            _within_slices(
+                "SELECT x.key, count(*), count(DISTINCT x.person), count(DISTINCT x.account),"
+                f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}], {distinct}"
+                f"  FROM (SELECT {_KEYS[by]} AS key, m.document_id, m.person, m.account, m.external_id, m.occurred_at"
+                f"          FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}) x"
+                f" {clusters.replace('m.document_id', 'x.document_id')}"
+                f" WHERE x.key IS NOT NULL GROUP BY x.key ORDER BY {order} LIMIT %s",
+                selection,
+            ),
             [*_arguments(corpus, selection), *arguments, limit],
         )
         return [GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]), row[5])) for row in cursor.fetchall()]
@@ -150,8 +160,11 @@ def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | 
     """Return when the oldest and the newest record of a selection occurred; records without a date don't say."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT min(m.occurred_at) FILTER (WHERE m.has_date), max(m.occurred_at) FILTER (WHERE m.has_date)"
-            f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
+            _within_slices(
+                "SELECT min(m.occurred_at) FILTER (WHERE m.has_date), max(m.occurred_at) FILTER (WHERE m.has_date)"
+                f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}",
+                selection,
+            ),
             _arguments(corpus, selection),
         )
         first, last = cursor.fetchone()
@@ -187,13 +200,23 @@ def _condition(selection: Selection) -> str:
     return "WHERE %s = ANY (m.themes)" if by is Grouping.THEME else f"WHERE {_KEYS[by]} = %s"
 
 
+_OF_ONE_SLICE = "feedback_matching(%s, %s::jsonb, %s::jsonb) m"
+_OF_SEVERAL = (
+    "(SELECT DISTINCT ON (u.document_id) u.* FROM unnest(%s::jsonb[]) f(slice)"
+    " CROSS JOIN LATERAL feedback_matching(%s, %s::jsonb, f.slice) u ORDER BY u.document_id) m"
+)
+
+
+def _within_slices(statement: str, selection: Selection) -> str:
+    """Let a statement read the records of several slices, where there are several: each record once."""
+    return statement.replace(_OF_ONE_SLICE, _OF_SEVERAL) if selection.filters.any_of else statement
+
+
 def _arguments(corpus: Corpus, selection: Selection, joined: Sequence[Any] = ()) -> list[Any]:
-    arguments: list[Any] = [
-        corpus.id,
-        orjson.dumps(_term_groups(corpus, selection.groups)).decode(),
-        orjson.dumps(selection.filters.as_json()).decode(),
-        *joined,
-    ]
+    groups = orjson.dumps(_term_groups(corpus, selection.groups)).decode()
+    slices = [filters_json(part) for part in selection.filters.slices]
+    arguments: list[Any] = [slices, corpus.id, groups] if selection.filters.any_of else [corpus.id, groups, slices[0]]
+    arguments += joined
     return arguments if selection.within is None else [*arguments, selection.within[1]]
 
 

@@ -18,6 +18,8 @@ from feedback.embedding import embedders_named, embedders_of, stored_name
 from feedback.models import Corpus
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from tenants.models import Tenant
 
 
@@ -32,6 +34,14 @@ def get_corpus(*, tenant: Tenant, slug: str) -> Corpus:
 def find_corpus(*, tenant: Tenant, slug: str) -> Corpus | None:
     """Return the tenant's corpus of that name, or None."""
     return Corpus.objects.for_tenant(tenant).select_related("tenant").filter(slug=slug).first()
+
+
+def get_corpus_of(*, tenant: Tenant, corpus_id: UUID) -> Corpus:
+    """Return the tenant's corpus with this row id. Raises: NotFound."""
+    corpus = Corpus.objects.for_tenant(tenant).select_related("tenant").filter(pk=corpus_id).first()
+    if corpus is None:
+        raise NotFound
+    return corpus
 
 
 def list_corpora(*, tenant: Tenant) -> list[Corpus]:
@@ -51,6 +61,8 @@ def rules_of(corpus: Corpus, *, declares_sources: bool = False) -> CorpusRules:
                 name=str(facet["name"]),
                 type=facet.get("type", "text"),
                 values=tuple(facet["values"]) if facet.get("values") is not None else None,
+                normaliser=facet.get("normaliser"),
+                relax=facet.get("relax"),
             )
             for facet in corpus.facets
         ),
@@ -61,7 +73,7 @@ def vocabulary_of(corpus: Corpus) -> Vocabulary:
     """Return what a filter on the corpus may name: what is declared, and the metadata that its records have."""
     facets = {name: FacetVocabulary() for name in corpus.facet_names}
     for rule in rules_of(corpus).facets:
-        facets[rule.name] = FacetVocabulary(type=rule.type, values=rule.values)
+        facets[rule.name] = FacetVocabulary(rule.type, rule.values, rule.normaliser, rule.relax)
     return Vocabulary(
         sources=tuple(corpus.sources),
         themes=tuple(corpus.themes),

@@ -15,6 +15,7 @@ from core.errors import Conflict, InvalidInput
 from core.tenant_session import tenant_session
 from feedback.clients.embedders.registry import EMBEDDER_CHOICES
 from feedback.clients.rerankers.registry import check_reranker
+from feedback.domain.facets import FILINGS_FACETS, read_rule
 from feedback.embedding import EMBEDDER_BEFORE, embedder_setting
 from feedback.models import Corpus, CorpusStatistics
 from tenants.domain.access import SLUG_PATTERN
@@ -64,6 +65,7 @@ def create_corpus(
                 sources=sorted({*sources, default_source}),
                 default_source=default_source,
                 options=options,
+                facets=[rule.as_json() for rule in FILINGS_FACETS] if kind == Corpus.Kind.FILINGS else [],
                 created_at=now,
             )
             corpus.save(force_insert=True)
@@ -80,10 +82,20 @@ def create_corpus(
 
 
 def declare_facets(*, corpus: Corpus, facets: list[dict[str, Any]]) -> None:
-    """Say which metadata dimensions the corpus has, each with a name, a type and perhaps its values.
+    """Say which metadata dimensions the corpus has: name, type, values, normaliser, place in the relax order.
 
     Records that are stored already keep what they were sent with.
+    Raises: InvalidInput for a declaration that can't be meant, or a name that comes twice.
     """
+    try:
+        rules = [read_rule(facet) for facet in facets]
+    except ValueError as fault:
+        raise InvalidInput(f"{fault}.", code="bad_facet_declaration", field="facets") from None
+    names = [rule.name for rule in rules]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"Facet {twice!r} is declared twice.", code="bad_facet_declaration", field="facets")
+    facets = [rule.as_json() for rule in rules]
     with tenant_session(corpus.tenant):
         Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(facets=facets)
     corpus.facets = facets

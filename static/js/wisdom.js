@@ -38,8 +38,13 @@
   };
   enhance();
 
-  document.addEventListener("htmx:afterSettle", () => {
+  document.addEventListener("htmx:afterSettle", (event) => {
     enhance();
+    // A part of the page that was filled is read out itself; the rest stays where it was.
+    if (event.target instanceof Element && event.target.id === "why-not") {
+      (event.target.querySelector(".why-result") || event.target.querySelector("input")).focus({ preventScroll: true });
+      return;
+    }
     // A reader hears the answer's question, and the keyboard goes on from there.
     const heading = document.querySelector("#main h1[tabindex]");
     (heading || document.getElementById("main")).focus({ preventScroll: true });

@@ -92,7 +92,7 @@ def test_an_answer_says_what_a_check_can_and_cant_show(browser: Any) -> None:
 def test_an_answer_shows_why_a_record_ranks_where_it_does(browser: Any) -> None:
     page = answer_page(browser)
 
-    assert "why rank 1" in page
+    assert "Why this order? Rank 1" in page
     assert "Words (BM25)" in page
     assert "Meaning (cosine)" in page
     assert "<meter" in page

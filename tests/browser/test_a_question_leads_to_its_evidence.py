@@ -109,6 +109,20 @@ def test_a_question_that_is_refused_by_the_form_is_kept(page: Page, site: str) -
     expect(page.locator("[role=alert]")).to_contain_text("the question is blank")
 
 
+def test_a_missing_record_is_explained_where_the_reader_is(page: Page, site: str) -> None:
+    sign_in(page, site, "/?q=Is+parking+too+expensive%3F")
+    page.click("form.question button[type=submit]")
+    page.wait_for_url("**/answers/*")
+    address = page.url
+
+    page.fill("#why-not-id", "no-such-record")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".why-result")).to_contain_text("No such record")
+    expect(page.locator(".why-result")).to_be_focused()
+    assert page.url == address
+
+
 def test_all_of_it_works_without_script(browser: Browser, site: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -117,12 +131,17 @@ def test_all_of_it_works_without_script(browser: Browser, site: str) -> None:
     sign_in(page, site, "/?q=Is+parking+too+expensive%3F")
     page.click("form.question button[type=submit]")
     page.wait_for_url("**/answers/*")
-    page.click("text=why rank 1")
+    page.click("text=Why this order? Rank 1")
 
     assert page.locator(".ranking[open] meter").count() > 0
     assert page.locator("[data-copy]").is_hidden()
     page.locator(".card a.label").first.click()
     assert page.locator(".full-text mark").count() > 0
+    page.go_back()
+    page.fill("#why-not-id", "no-such-record")
+    page.click("text=Explain")
+    page.wait_for_url("**/answers/*why_not=no-such-record*")
+    assert page.locator(".why-result").count() == 1
     page.click("text=Sign out")
     page.wait_for_url("**/sign-in")
     context.close()

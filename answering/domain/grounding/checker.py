@@ -20,7 +20,7 @@ from answering.domain.grounding.containment import (
     term_weights,
 )
 from answering.domain.grounding.entities import HeldWords, held_words, missing_names, names
-from answering.domain.grounding.polarity import clauses, direction_conflict, negation_conflict, quantifier_conflict
+from answering.domain.grounding.quantifiers import quantifier_conflict
 from answering.domain.grounding.quantities import (
     StatedNumbers,
     missing_month,
@@ -30,6 +30,7 @@ from answering.domain.grounding.quantities import (
     stated_numbers,
 )
 from answering.domain.grounding.verdicts import FAILURE_OF, Check, CheckVerdict, EvidenceSpan, Verdict
+from feedback.domain.polarity import clauses, direction_conflict, negation_conflict
 from feedback.domain.text import Span, Token, content_tokens, sentences
 
 DEFAULT_FLOOR: Final = 0.6

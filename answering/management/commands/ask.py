@@ -32,14 +32,30 @@ class Command(WisdomCommand):
             metavar="KEY=VALUE",
             help="confine the answer to a slice; repeat a key for alternatives",
         )
-        parser.add_argument("--top-k", type=int, help="how many records to rank; 10 if not given")
         parser.add_argument(
-            "--include", default="grounding", help="projections, with commas: grounding,hits,documents,trace,rerank"
+            "--filter-set",
+            action="append",
+            default=[],
+            type=readable_text,
+            metavar="JSON",
+            help="a slice with an optional name and top_k; repeat it to search several and merge them",
+        )
+        parser.add_argument("--top-k", type=int, help="how many records to rank, of each filter set; 10 if not given")
+        parser.add_argument(
+            "--passes", type=readable_text, help="what follows the neutral search, with commas: attributed,contrasting"
+        )
+        parser.add_argument(
+            "--include",
+            default="grounding",
+            help="projections, with commas: grounding,hits,documents,trace,rerank,passes",
         )
         parser.add_argument("--loop", action="store_true", help="search again for what the first search left open")
         parser.add_argument("--session", type=readable_text, help="a name for the conversation that this belongs to")
         parser.add_argument(
-            "--batch", type=Path, metavar="FILE", help='lines of {"id", "question", "filters"?}; one answer a line'
+            "--batch",
+            type=Path,
+            metavar="FILE",
+            help='lines of {"id", "question", "filters"?, "filter_sets"?}; one answer a line',
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,7 +67,7 @@ class Command(WisdomCommand):
             return
         if options["question"] is None:
             raise InvalidInput('Ask something: manage.py ask "How long do deliveries take?", or --batch FILE.')
-        answer = self._ask(caller, options, options["question"], self._filters(caller, options))
+        answer = self._ask(caller, options, options["question"], self._slices(caller, options))
         if self.as_json:
             self.document(answer)
         else:
@@ -59,36 +75,43 @@ class Command(WisdomCommand):
 
             self.say(*terminal(answer))
 
-    def _ask(self, caller: Caller, options: dict[str, Any], question: str, filters: Any) -> dict[str, Any]:
+    def _ask(self, caller: Caller, options: dict[str, Any], question: str, slices: dict[str, Any]) -> dict[str, Any]:
         from answering.services import ask
 
         return ask(
             caller=caller,
             question=question,
             corpus=options["corpus"],
-            filters=filters,
+            **slices,
             top_k=options["top_k"],
+            passes=None if options["passes"] is None else options["passes"].split(","),
             include=options["include"].split(","),
             loops=options["loop"],
             session=options["session"],
             now=utc_now(),
         )
 
-    def _filters(self, caller: Caller, options: dict[str, Any]) -> dict[str, Any] | None:
+    def _slices(self, caller: Caller, options: dict[str, Any]) -> dict[str, Any]:
+        if options["filter"] and options["filter_set"]:
+            raise InvalidInput("Give either --filter or --filter-set, not both.", field="filter_sets")
+        if options["filter_set"]:
+            from feedback.domain.filter_sets import read_json_sets
+
+            return {"filter_sets": read_json_sets(options["filter_set"])}
         if not options["filter"]:
-            return None
+            return {}
         from feedback.domain.filters import FilterSet
         from feedback.selectors.corpora import get_corpus, vocabulary_of
 
         with tenant_session(caller.tenant):
             corpus = get_corpus(tenant=caller.tenant, slug=options["corpus"])
-        return FilterSet.from_pairs(options["filter"], vocabulary=vocabulary_of(corpus)).as_json()
+        return {"filters": FilterSet.from_pairs(options["filter"], vocabulary=vocabulary_of(corpus)).as_json()}
 
     def _batch(self, caller: Caller, options: dict[str, Any]) -> None:
-        common = self._filters(caller, options)
+        common = self._slices(caller, options)
         for asked in _lines(options["batch"]):
-            filters = asked.get("filters", common)
-            self.document({"id": asked["id"], **self._ask(caller, options, asked["question"], filters)})
+            own: dict[str, Any] = {name: asked[name] for name in ("filters", "filter_sets") if name in asked}
+            self.document({"id": asked["id"], **self._ask(caller, options, asked["question"], own or common)})
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -126,4 +126,7 @@ def score_lexical(terms: Sequence[QuestionTerm], found: Sequence[Found]) -> dict
 
 
 def filters_json(filters: FilterSet) -> str:
+    if filters.any_of:
+        # The search functions read one slice; a key that they don't know would admit everything.
+        raise ValueError("several slices are searched one by one")
     return orjson.dumps(filters.as_json()).decode()

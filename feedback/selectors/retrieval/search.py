@@ -50,7 +50,7 @@ def retrieve(
     language = language or question_language(corpus=corpus, query=query)
     searched = without_frame(query, language=language)
     terms = question_terms(corpus=corpus, query=searched, language=language)
-    pool = max(REFERENCE_RANK, wanted * settings.WISDOM.candidate_multiplier)
+    pool = pool_of(wanted)
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
     # Asked for vectors alone, even those mean more than nothing that the model hardly reads.
@@ -87,6 +87,7 @@ def retrieve(
         notes=notes,
         searched=searched,
         emphasis=emphasis_of(searched, language=language),
+        beyond=tuple(identity for identity, _ in fused[pool:]),
     )
 
 
@@ -103,6 +104,11 @@ def serving_embedder(corpus: Corpus, state: CorpusState, query: str | None = Non
     usable = [name for name in names if lags[name] == 0] or [min(names, key=lambda name: lags[name])]
     reading = (name for name in usable if query is None or embedder(name).reads(query))
     return next(reading, None), lags[names[0]]
+
+
+def pool_of(wanted: int) -> int:
+    """Return how many candidates each arm gives and fusion keeps for so many hits."""
+    return max(REFERENCE_RANK, wanted * settings.WISDOM.candidate_multiplier)
 
 
 def _strategy(corpus: Corpus) -> str:
@@ -139,9 +145,14 @@ def _fuse(
 
 
 def rerank_hits(
-    retrieved: Retrieved, *, top_k: int | None = None, as_of: datetime | None = None, rules: RerankRules | None = None
+    retrieved: Retrieved,
+    *,
+    top_k: int | None = None,
+    as_of: datetime | None = None,
+    rules: RerankRules | None = None,
+    cuts: bool = True,
 ) -> Retrieved:
-    """Order the candidates by explainable features and keep top_k; every contribution stays on the hit.
+    """Order the candidates by explainable features and keep top_k, or all if it doesn't cut; every contribution stays on the hit.
 
     `as_of` is the corpus's newest record. Ties keep the fused order.
     """
@@ -172,7 +183,7 @@ def rerank_hits(
         retrieved,
         hits=tuple(
             replace(hits[item.key], rank=rank, rerank_score=item.score, features=dict(item.features))
-            for rank, item in enumerate(ranked[:wanted], start=1)
+            for rank, item in enumerate(ranked[: wanted if cuts else None], start=1)
         ),
     )
 

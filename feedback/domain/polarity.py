@@ -1,14 +1,16 @@
-"""Compare what two sentences affirm: negation, quantifiers, direction."""
+"""Compare what two sentences affirm: negation, direction, and whether they praise or complain.
+
+Grounding asks whether a claim contradicts its record, retrieval which records contradict what was found.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from answering.domain.grounding.quantities import share_stated
 from feedback.domain.text import content_tokens
 
 _NEGATOR: Final = re.compile(
@@ -18,7 +20,7 @@ _NEGATOR: Final = re.compile(
     r"kein\w*|nicht|nie|niemals|ohne|ningún|ninguna?|nunca|jamás|sin|jamais|aucune?|sans)\b",
     re.IGNORECASE,
 )
-_NOT_NEGATING: Final = re.compile(
+NOT_NEGATING: Final = re.compile(
     r"\b(?:not\s+(?:only|just|least)|no\s+(?:doubt|matter|wonder)|no\.\s*\d|nothing\s+but|if\s+not|or\s+not|never\s+(?:seen|known|met)\s+such|"
     r"(?:cannot|can\s?not|can['’]?t|could\s+not|couldn['’]?t)\s+(?:fault|thank|praise|recommend|ask\s+for|have\s+been|be\s+\w+er)|"
     r"no\s+(?:complaints?|problems?|issues?)|nicht\s+nur|no\s+s[oó]lo)\b",
@@ -71,30 +73,11 @@ def _poles() -> Mapping[str, tuple[tuple[int, int], ...]]:
     return MappingProxyType(found)
 
 
-_POLES: Final = _poles()
-
-_UNIVERSAL: Final = re.compile(
-    r"\b(?:all(?!\s+(?:right|over|along|day|night|time|in\s+all|sorts|kinds|the\s+(?:way|time|best))\b|-)|every(?!\s+(?:now|so|other|second|minute|hour|day|week|month|year)\b)|everyone|everybody|everything|"
-    r"always|each(?!\s+(?:second|minute|hour|day|week|month|year|time)\b)|entirely|without\s+exception|alle[nrs]?|jede[nrsm]?|immer|todos|todas|siempre|cada|tous|toutes|toujours|chaque)\b",
-    re.IGNORECASE,
-)
-_NOT_UNIVERSAL: Final = re.compile(
-    r"\b(?:at|above|after|over|not|in|first\s+of|best\s+of|worst\s+of|most\s+of|of)\s+all\b|\b(?:nearly|almost|not|virtually|practically)\s+(?:all|every\w*|always)\b"
-    r"|\beach\s+other\b|\ball\s+(?:two|three|four|five|\d+)\b",
-    re.IGNORECASE,
-)
-_MAJORITY: Final = re.compile(
-    r"\b(?:most(?=\s+(?:of|people|patients|customers|users|clients|respondents|\w+s)\b)|mostly|majority|nearly\s+(?:all|every\w*)|"
-    r"almost\s+(?:all|every\w*|always)|virtually\s+all|the\s+bulk\s+of|predominantly|"
-    r"die\s+meisten|mehrheit|la\s+mayor[ií]a|la\s+plupart)\b",
-    re.IGNORECASE,
-)
-_SUPERLATIVE: Final = re.compile(r"\b(?:the|its|his|her|their|our|your|my|one\s+of\s+the)\s+most\b", re.IGNORECASE)
-_ABSENCE: Final = re.compile(r"\b(?:never|nobody|none|no\s+one|nie|niemals|nunca|jamais)\b", re.IGNORECASE)
+POLES: Final = _poles()
 
 
 @dataclass(frozen=True, slots=True)
-class _Affirmation:
+class Affirmation:
     """The content stems of a text: those that a negator reaches, those that stand free of one, all."""
 
     negated: frozenset[str]
@@ -117,7 +100,7 @@ def negation_conflict(claim: str, sentence: str, *, language: str) -> str | None
     """
     if sentence.rstrip().endswith("?"):
         return None
-    ours, theirs = _affirmation(claim, language), _affirmation(sentence, language)
+    ours, theirs = affirmation(claim, language), affirmation(sentence, language)
     if not ours.has_negator and not theirs.has_negator:
         return None
     if ours.negated & theirs.negated:
@@ -144,51 +127,24 @@ def direction_conflict(claim: str, sentence: str, *, language: str) -> str | Non
     The clause that shares most with the claim decides, so that "sales rose while costs fell" doesn't
     bear out "sales fell". Negated words count for the other side.
     """
-    ours = _directions(claim, language)
+    ours = directions(claim, language)
     if not ours:
         return None
-    stems = {t.stem for t in content_tokens(claim, language)} - _POLES.keys()
+    stems = {t.stem for t in content_tokens(claim, language)} - POLES.keys()
     parts = clauses(sentence)
-    theirs = _directions(sentence, language)
+    theirs = directions(sentence, language)
     if len(parts) > 1:
         shared = [len(stems & {t.stem for t in content_tokens(p, language)}) for p in parts]
         best = max(range(len(parts)), key=shared.__getitem__)
         if shared[best] > sum(shared) - shared[best]:
-            theirs = _directions(parts[best], language) or theirs
+            theirs = directions(parts[best], language) or theirs
     for axis, (signs, word) in ours.items():
         if axis in theirs and not signs & theirs[axis][0]:
             return f"the claim says “{word}”, the record “{theirs[axis][1]}”"
     return None
 
 
-def quantifier_level(text: str) -> int:
-    """Rate the widest quantifier: 4 all or always, 3 most, 0 none of these; a stated share counts too."""
-    narrowed = _NOT_UNIVERSAL.sub(" ", text)
-    share = share_stated(text)
-    if _UNIVERSAL.search(narrowed) or share >= 0.995:
-        return 4
-    if _MAJORITY.search(_SUPERLATIVE.sub(" ", text)) or share > 0.5:
-        return 3
-    return 0
-
-
-def quantifier_conflict(claim: str, cited: Iterable[str]) -> str | None:
-    """Say which quantifier of the claim is wider than anything that the cited text states; else None."""
-    narrowed = _NOT_UNIVERSAL.sub(" ", claim)
-    wide = _UNIVERSAL.search(narrowed)
-    major = None if wide else _MAJORITY.search(_SUPERLATIVE.sub(" ", claim))
-    match = wide or major
-    if match is None:
-        return None
-    level = 4 if wide else 3
-    if max((quantifier_level(text) for text in cited), default=0) >= level:
-        return None
-    if wide and any(_ABSENCE.search(text) for text in cited):
-        return None
-    return f"the claim says “{match.group().lower()}”, the record doesn't"
-
-
-def _is_same_but_negated(claim: str, ours: _Affirmation, sentence: str, theirs: _Affirmation, language: str) -> bool:
+def _is_same_but_negated(claim: str, ours: Affirmation, sentence: str, theirs: Affirmation, language: str) -> bool:
     """Tell whether claim and record say the same words and a negator stands in what they share."""
     if theirs.has_negator:
         parts = [p for p in clauses(sentence) if _NEGATOR.search(p)]
@@ -200,8 +156,9 @@ def _is_same_but_negated(claim: str, ours: _Affirmation, sentence: str, theirs: 
     return len(negated & other) >= 3 and len(negated & other) / len(negated) >= 0.75
 
 
-def _affirmation(text: str, language: str) -> _Affirmation:
-    idle = [m.span() for m in _NOT_NEGATING.finditer(text)]
+def affirmation(text: str, language: str) -> Affirmation:
+    """Sort the content stems of a sentence by whether a negator of their clause reaches them."""
+    idle = [m.span() for m in NOT_NEGATING.finditer(text)]
     content = content_tokens(text, language)
     reached: set[int] = set()
     first: set[str] = set()
@@ -215,7 +172,7 @@ def _affirmation(text: str, language: str) -> _Affirmation:
         scope = [i for i, t in enumerate(content) if match.end() <= t.start < end][:_SCOPE]
         reached.update(scope)
         first.update(content[i].stem for i in scope[:1])
-    return _Affirmation(
+    return Affirmation(
         negated=frozenset(content[i].stem for i in reached),
         first_negated=frozenset(first),
         plain=frozenset(t.stem for i, t in enumerate(content) if i not in reached),
@@ -224,12 +181,16 @@ def _affirmation(text: str, language: str) -> _Affirmation:
     )
 
 
-def _directions(text: str, language: str) -> dict[int, tuple[frozenset[int], str]]:
+def directions(text: str, language: str, said: Affirmation | None = None) -> dict[int, tuple[frozenset[int], str]]:
+    """Return the sides that a sentence takes on each axis of opposites, with the word that says so.
+
+    A side is 1 or -1; a negated word takes the other one. `said` is the text's affirmation where it is known.
+    """
     words = content_tokens(text, language)
     found: dict[int, tuple[frozenset[int], str]] = {}
-    negated = _affirmation(text, language).negated if words else frozenset()
+    negated = (said or affirmation(text, language)).negated if words else frozenset()
     for token in words:
-        for axis, sign in _POLES.get(token.stem, ()):
+        for axis, sign in POLES.get(token.stem, ()):
             signs = found.get(axis, (frozenset(), token.surface))[0]
             found[axis] = (signs | {-sign if token.stem in negated else sign}, token.surface)
     return found
@@ -238,8 +199,8 @@ def _directions(text: str, language: str) -> dict[int, tuple[frozenset[int], str
 def _opposed(negated: frozenset[str], stems: frozenset[str]) -> bool:
     """Tell whether a negated word's opposite stands on the other side: "not happy", "unhappy"."""
     return any(
-        (axis, -sign) in _POLES.get(other, ())
+        (axis, -sign) in POLES.get(other, ())
         for stem in negated
-        for axis, sign in _POLES.get(stem, ())
+        for axis, sign in POLES.get(stem, ())
         for other in stems
     )
