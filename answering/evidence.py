@@ -12,6 +12,7 @@ from answering.domain.render import record_label
 from feedback.domain.bm25 import idf
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Hit, Retrieved
+from feedback.domain.text import respelled
 
 
 def label_of(hit: Hit) -> str:
@@ -40,7 +41,7 @@ def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passag
         return 1.0
     cosines = [hit.vector_score for hit in retrieved.hits]
     return relevance(
-        plan.topic or plan.question,
+        respelled(plan.topic or plan.question, retrieved.slips),
         [hit.described_text for hit in retrieved.hits],
         [cosine for cosine in cosines if cosine is not None] if None not in cosines else [],
         idf=weights_of(retrieved),

@@ -138,7 +138,8 @@ class Retrieved:
     """A ranked list and how it came about.
 
     `lag` counts passages that the better embedder lacks still; `searched` is the question without its frame, which
-    is what both arms looked for; `emphasis` is what it names.
+    is what both arms looked for; `slips` are words (as typed, as read) that no record holds as they were typed;
+    `emphasis` is what it names.
     `reranker` names the model of the second stage, None where there was none; it judged `rerank_pairs` hits.
     """
 
@@ -151,6 +152,7 @@ class Retrieved:
     candidates: int
     notes: tuple[str, ...] = ()
     searched: str = ""
+    slips: tuple[tuple[str, str], ...] = ()
     emphasis: Emphasis = field(default_factory=Emphasis)
     reranker: str | None = None
     rerank_pairs: int = 0

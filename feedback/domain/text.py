@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -129,6 +129,13 @@ def _cut(text: str, language: str, *, with_stop_words: bool) -> list[Token]:
         else:
             found.extend(_bigrams(surface, start))
     return found
+
+
+def respelled(text: str, slips: Sequence[tuple[str, str]]) -> str:
+    """Return the text with each slip put right, in any case."""
+    for typed, read in slips:
+        text = re.sub(rf"(?<!\w){re.escape(typed)}(?!\w)", read.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+    return text
 
 
 def sentences(text: str) -> list[Span]:

@@ -117,6 +117,13 @@ def test_with_sets_each_is_explained_and_the_furthest_leads(explain: Callable[..
     ]
 
 
+@pytest.fixture
+def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep four candidates for each hit wanted, and no more."""
+    monkeypatch.setattr("feedback.selectors.retrieval.search.REFERENCE_RANK", 1)
+
+
+@pytest.mark.usefixtures("small_pool")
 def test_every_record_is_lost_at_one_stage_with_the_rank_that_the_arms_give_it(many: Any) -> None:
     with tenant_session(many.tenant):
         by_words = retrieve(corpus=many, query="delivery", mode=Mode.LEXICAL, top_k=60).hits
@@ -137,6 +144,7 @@ def test_every_record_is_lost_at_one_stage_with_the_rank_that_the_arms_give_it(m
     assert stages.count(Stage.BEYOND_POOL) == len({*list(lexical)[:8], *list(semantic)[:8]}) - 8
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_a_record_below_what_was_asked_for_names_the_score_to_beat(many: Any) -> None:
     with tenant_session(many.tenant):
         explained = [explain_record(corpus=many, query="delivery", doc_id=f"d-{n:02d}", top_k=2) for n in range(1, 61)]

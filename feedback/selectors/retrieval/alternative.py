@@ -1,7 +1,12 @@
-"""Ask once more in other words when a search found nothing: words that no record holds, as the corpus spells them."""
+"""Spell a question as the corpus does: words that no record holds, each read as the one that it was meant to be.
+
+A slip of a letter or two is read so in every search. Where a search found nothing at all, a bolder guess is asked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from django.db import connection
@@ -9,7 +14,7 @@ from django.db import connection
 from feedback.clients.language_detector import detect
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import QuestionTerm
-from feedback.domain.text import tokens
+from feedback.domain.text import TokenKind, tokens
 from feedback.selectors.retrieval.arms import search_lexical
 from feedback.selectors.retrieval.question import checked_query, question_terms
 
@@ -19,6 +24,62 @@ if TYPE_CHECKING:
 # Trigrams in common over trigrams in all; "delivry" and "deliveri" have 0.5.
 _LEAST_SIMILARITY: Final = 0.35
 _MOST_WORDS: Final = 8
+_SHORTEST: Final = 4
+_SHORT: Final = 5
+# Ratcliff and Obershelp's 2 M / T: "refnud" and "refund" have 0.83, "wfii" and "wifi" 0.75, "hotel" and "hostel" 0.91.
+_CLOSE: Final = 0.8
+_CLOSE_WHEN_SHORT: Final = 0.75
+# Leaves most of the vocabulary out before the letters are compared one by one.
+_LEAST_TRIGRAMS: Final = 0.1
+
+
+def read_slips(
+    *, corpus: Corpus, query: str, terms: Sequence[QuestionTerm], language: str
+) -> tuple[tuple[str, str], ...]:
+    """Return (as typed, as read) for words of the query that no record holds and that miss a known one by a slip.
+
+    The known word begins with the same letter and differs by about one letter in five (Ratcliff and Obershelp's
+    similarity). Short words, codes and names are taken as they are typed.
+    """
+    unknown = {t.lexeme for t in terms if t.term_id is None and len(t.lexeme) >= _SHORTEST and t.lexeme.isalpha()}
+    if not unknown:
+        return ()
+    found: list[tuple[str, str]] = []
+    every = tokens(query, language)
+    for place, token in enumerate(every):
+        if token.kind is not TokenKind.WORD or token.stem not in unknown or len(found) == _MOST_WORDS:
+            continue
+        if place and token.surface[0].isupper() and not query.isupper():
+            continue
+        near = _nearest(corpus, token.stem)
+        word = _as_written(corpus, near) if near else None
+        if word is not None:
+            found.append((token.surface, word.lower()))
+    return tuple(dict.fromkeys(found))
+
+
+def _nearest(corpus: Corpus, stem: str) -> QuestionTerm | None:
+    """Return the corpus's term that a stem is nearest to, in most records of equals; None where none is near."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT lexeme, term_id, document_frequency FROM feedback_term WHERE tenant_id = %s AND corpus_id = %s"
+            "   AND lexeme >= %s AND lexeme < %s AND length(lexeme) BETWEEN %s AND %s AND document_frequency > 0"
+            "   AND similarity(lexeme, %s) >= %s ORDER BY document_frequency DESC, lexeme",
+            [
+                corpus.tenant_id,
+                corpus.id,
+                stem[0],
+                chr(ord(stem[0]) + 1),
+                len(stem) - 2,
+                len(stem) + 2,
+                stem,
+                _LEAST_TRIGRAMS,
+            ],
+        )
+        known = {row[0]: QuestionTerm(row[0], row[1], row[2], 1.0) for row in cursor.fetchall()}
+    cutoff = _CLOSE_WHEN_SHORT if len(stem) <= _SHORT else _CLOSE
+    close = get_close_matches(stem, list(known), n=1, cutoff=cutoff)
+    return known[close[0]] if close else None
 
 
 def corrected_query(*, corpus: Corpus, query: str, language: str | None = None) -> str | None:

@@ -15,6 +15,7 @@ from feedback.domain.bm25 import idf
 from feedback.domain.exact_tokens import cjk_bigrams, exact_tokens, lexical_text
 from feedback.domain.languages import text_search_configuration, transliterations
 from feedback.domain.retrieval import QuestionTerm
+from feedback.domain.text import TokenKind, content_tokens, tokens
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -75,7 +76,7 @@ def question_terms(*, corpus: Corpus, query: str, language: str | None = None) -
                 corpus.tenant_id,
                 corpus.id,
                 configuration,
-                lexical_text(query),
+                lexical_text(_without_stop_words(query, language)),
                 exact_tokens(query) + cjk_bigrams(query),
                 corpus.tenant_id,
                 corpus.id,
@@ -96,6 +97,20 @@ def question_terms(*, corpus: Corpus, query: str, language: str | None = None) -
                 other.lexeme, other.term_id, other.document_frequency, idf(passages, other.document_frequency)
             )
     return tuple(sorted(terms.values(), key=lambda term: term.lexeme))
+
+
+def _without_stop_words(query: str, language: str) -> str:
+    """Blank the stop words that the database's lists lack: to its French, "les" is a word like any other.
+
+    English stays as the database cuts it; a question of stop words alone is searched as it is.
+    """
+    content = {token.start for token in content_tokens(query, language)}
+    if language == "en" or not content:
+        return query
+    for token in tokens(query, language):
+        if token.kind is TokenKind.WORD and token.start not in content:
+            query = query[: token.start] + " " * (token.end - token.start) + query[token.end :]
+    return query
 
 
 def question_language(*, corpus: Corpus, query: str) -> str:

@@ -19,8 +19,10 @@ from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, 
 from feedback.domain.question_frames import without_frame
 from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
 from feedback.domain.retrieval import Mode, Retrieved
+from feedback.domain.text import respelled
 from feedback.embedding import balance_of, embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
+from feedback.selectors.retrieval.alternative import read_slips
 from feedback.selectors.retrieval.arms import Found, score_lexical, search_lexical, search_vector
 from feedback.selectors.retrieval.hits import hits_of
 from feedback.selectors.retrieval.question import checked_query, clamp_top_k, question_language, question_terms
@@ -50,6 +52,11 @@ def retrieve(
     language = language or question_language(corpus=corpus, query=query)
     searched = without_frame(query, language=language)
     terms = question_terms(corpus=corpus, query=searched, language=language)
+    slips = read_slips(corpus=corpus, query=searched, terms=terms, language=language)
+    if slips:
+        searched = respelled(searched, slips)
+        terms = question_terms(corpus=corpus, query=searched, language=language)
+        notes += tuple(f"“{typed}” is in no record and was read as “{read}”" for typed, read in slips)
     pool = pool_of(wanted)
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
@@ -86,6 +93,7 @@ def retrieve(
         candidates=len(fused),
         notes=notes,
         searched=searched,
+        slips=slips,
         emphasis=emphasis_of(searched, language=language),
         beyond=tuple(identity for identity, _ in fused[pool:]),
     )
