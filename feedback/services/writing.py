@@ -277,13 +277,15 @@ def _write_passages(
     statistics.total_length += sum(lexemes.length for lexemes in analysed)
     if not statistics.average_length:
         statistics.average_length = statistics.total_length / statistics.passages
-    rows, made = [], []
+    rows, made, weighed = [], [], []
     for (change, draft), lexemes in zip(flat, analysed, strict=True):
         pairs = sorted(
             (numbers[lexeme], frequency) for lexeme, frequency in zip(lexemes.lexemes, lexemes.frequencies, strict=True)
         )
         terms = [term for term, _ in pairs]
         frequencies = [min(frequency, 32_767) for _, frequency in pairs]
+        weights = lexical.term_weights(frequencies, length=lexemes.length, statistics=statistics)
+        weighed.append((terms, weights))
         identity = new_id()
         made.append((identity, draft.index_hash))
         rows.append(
@@ -299,7 +301,7 @@ def _write_passages(
                 "terms": terms,
                 "frequencies": frequencies,
                 "length": lexemes.length,
-                "weights": lexical.weights_literal(terms, frequencies, length=lexemes.length, statistics=statistics),
+                "weights": lexical.weights_literal(terms, weights),
                 "index_hash": draft.index_hash.hex(),
             }
         )
@@ -314,7 +316,9 @@ def _write_passages(
             "     occurred_at timestamptz, has_date boolean, terms integer[], frequencies smallint[], length integer, weights text, index_hash text)",
             [corpus.tenant_id, corpus.id, orjson.dumps(rows).decode()],
         )
-    lexical.change_frequencies(corpus, lexical.count_terms(row["terms"] for row in rows))
+    lexical.change_frequencies(
+        corpus, lexical.count_terms(terms for terms, _ in weighed), weights=lexical.heaviest(weighed)
+    )
     return made
 
 
