@@ -101,7 +101,7 @@ def write_changes(
 
 
 def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: DocumentKey) -> None:
-    """Index the stored document of `key` again, as it was before it was deleted."""
+    """Index the stored document of `key` again, as it was before it was deleted; the newest date follows."""
     document = Document.objects.for_tenant(key.tenant).get(pk=key.pk, occurred_at=key.occurred_at)
     revision = DocumentRevision.objects.for_tenant(key.tenant).get(document_id=key.pk, number=key.revision)
     stored = DocumentInput(
@@ -135,6 +135,8 @@ def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: Docume
     drafts = {key.id: draft_passages(title=revision.title, text=revision.text)}
     vectors = _vectors(corpus, drafts)
     _store(corpus, _write_passages(corpus, statistics, [change], drafts), vectors)
+    if document.has_date:
+        statistics.newest_at = max(document.occurred_at, statistics.newest_at or document.occurred_at)
 
 
 def _vectors(corpus: Corpus, drafts: dict[UUID, list[PassageDraft]]) -> dict[str, dict[bytes, str]]:
