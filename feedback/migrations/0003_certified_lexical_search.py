@@ -53,7 +53,7 @@ ADMITTED = """
 # Inner products are sums of single precision: bounds carry a slack well above their error, so a tie is never ruled out.
 # A filter of periods or ids is planned for its values, which leave out partitions and are looked up; any other keeps a plan.
 # One statement calls this, so bounds, statistics and passages are of one moment. Kept are v_limit passages; a record with
-# several among them takes more than one place, and if fewer than k records fit in it is done again with more room.
+# several among them takes more than one place, and if fewer than k records fit in, it is done again with more room.
 LEXICAL = """
 CREATE FUNCTION feedback_search_lexical(p_corpus uuid, p_terms integer[], p_idfs double precision[], p_filters jsonb, p_k integer, p_budget integer DEFAULT {budget})
 RETURNS TABLE (document_id uuid, passage_id uuid, occurred_at timestamptz, score double precision)
@@ -61,7 +61,6 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp {keep
 #variable_conflict use_column
 DECLARE
   v_tenant uuid := current_setting('app.tenant_id')::uuid;
-  v_ids text[] := feedback_filter_values(p_filters, 'ids');
   v_sources text[];
   v_themes text[];
   v_accounts text[];
@@ -78,6 +77,7 @@ DECLARE
   v_limit integer;
   v_found feedback_candidate[];
   v_floor double precision;
+  v_most double precision;
   v_left double precision;
   v_first integer;
   v_last integer;
@@ -88,30 +88,32 @@ DECLARE
   v_narrowed integer;
 BEGIN
   IF cardinality(p_terms) IS NULL OR cardinality(p_terms) = 0 THEN RETURN; END IF;
-  IF v_ids IS NOT NULL THEN
-    v_filter := feedback_filter_condition(p_filters);
-    v_budget := 'Infinity';
-  ELSIF p_filters->>'occurred_from' IS NOT NULL OR p_filters->>'occurred_to' IS NOT NULL THEN
-    v_filter := feedback_filter_condition(p_filters);
-    -- A guess of its share of the corpus: as if three years of records were there, evenly.
-    v_budget := p_budget * greatest(1, 1096 / greatest(1, coalesce(
-      extract(epoch FROM (p_filters->>'occurred_to')::timestamptz - (p_filters->>'occurred_from')::timestamptz) / 86400, 1096)));
-  ELSE
-    v_sources := feedback_filter_values(p_filters, 'source');
-    v_themes := feedback_filter_values(p_filters, 'theme');
-    v_accounts := feedback_filter_values(p_filters, 'account');
-    v_languages := feedback_filter_values(p_filters, 'language');
-    v_facets := (SELECT jsonb_object_agg(f.key, to_jsonb(feedback_filter_values(p_filters->'facets', f.key)))
-                   FROM jsonb_each(coalesce(p_filters->'facets', '{{}}')) f);
+  IF p_filters <> '{{}}' THEN
+    IF feedback_filter_values(p_filters, 'ids') IS NOT NULL THEN
+      v_filter := feedback_filter_condition(p_filters);
+      v_budget := 'Infinity';
+    ELSIF p_filters->>'occurred_from' IS NOT NULL OR p_filters->>'occurred_to' IS NOT NULL THEN
+      v_filter := feedback_filter_condition(p_filters);
+      -- A guess of its share of the corpus: as if three years of records were there, evenly.
+      v_budget := p_budget * greatest(1, 1096 / greatest(1, coalesce(
+        extract(epoch FROM (p_filters->>'occurred_to')::timestamptz - (p_filters->>'occurred_from')::timestamptz) / 86400, 1096)));
+    ELSE
+      v_sources := feedback_filter_values(p_filters, 'source');
+      v_themes := feedback_filter_values(p_filters, 'theme');
+      v_accounts := feedback_filter_values(p_filters, 'account');
+      v_languages := feedback_filter_values(p_filters, 'language');
+      v_facets := (SELECT jsonb_object_agg(f.key, to_jsonb(feedback_filter_values(p_filters->'facets', f.key)))
+                     FROM jsonb_each(coalesce(p_filters->'facets', '{{}}')) f);
+    END IF;
   END IF;
   SELECT ('{{' || string_agg(t || ':' || i, ',' ORDER BY t) || '}}/1000000000')::sparsevec INTO v_query FROM unnest(p_terms, p_idfs) q(t, i);
   SELECT array_agg(x.term_id ORDER BY x.document_frequency, x.term_id), array_agg(x.document_frequency ORDER BY x.document_frequency, x.term_id),
-         array_agg(x.bound ORDER BY x.document_frequency, x.term_id), count(*)
-    INTO v_terms, v_held, v_bounds, v_count
+         array_agg(x.bound ORDER BY x.document_frequency, x.term_id), count(*), sum(x.bound)
+    INTO v_terms, v_held, v_bounds, v_count, v_most
     FROM (SELECT t.term_id, t.document_frequency, q.i * t.max_weight * (1 + 1e-4) bound
             FROM unnest(p_terms, p_idfs) q(t, i) JOIN feedback_term t ON t.tenant_id = v_tenant AND t.corpus_id = p_corpus AND t.term_id = q.t
            WHERE t.document_frequency > 0) x;
-  SELECT CASE WHEN s.passages > s.documents THEN 3 * p_k ELSE p_k END INTO v_limit
+  SELECT CASE WHEN s.passages > s.documents THEN 5 + ceil(p_k * least(8, 2.0 * s.passages / greatest(s.documents, 1) - 1)) ELSE p_k END INTO v_limit
     FROM feedback_corpusstatistics s WHERE s.tenant_id = v_tenant AND s.corpus_id = p_corpus;
   IF v_count = 0 OR v_limit IS NULL OR p_k < 1 THEN RETURN; END IF;
   LOOP
@@ -120,7 +122,7 @@ BEGIN
     v_first := 1;
     v_steps := 0;
     v_narrowed := 0;
-    v_left := (SELECT sum(b) FROM unnest(v_bounds) b);
+    v_left := v_most;
     WHILE v_first <= v_count AND (v_floor = 0 OR v_left >= v_floor) LOOP
       v_last := v_first;
       v_sum := v_held[v_first];
@@ -156,10 +158,14 @@ BEGIN
         EXECUTE v_statement INTO v_found USING v_query, v_leads, v_limit, v_found, v_others;
       END IF;
       v_steps := v_steps + 1;
-      -- A filter that admits little leaves nothing to stop at: then more is read at once.
-      v_budget := 4 * v_budget;
-      SELECT coalesce(min(x.score), 0) INTO v_floor
-        FROM (SELECT max(f.score) score FROM unnest(v_found) f GROUP BY f.external_id ORDER BY 1 DESC OFFSET p_k - 1 LIMIT 1) x;
+      IF v_floor = 0 THEN
+        -- A filter that admits little leaves nothing to stop at: read what should hold twice as many as are wanted.
+        v_budget := greatest(4 * v_budget, 2 * p_k * v_sum / greatest(coalesce(cardinality(v_found), 0), 0.5));
+      END IF;
+      IF cardinality(v_found) >= p_k THEN
+        SELECT coalesce(min(x.score), 0) INTO v_floor
+          FROM (SELECT max(f.score) score FROM unnest(v_found) f GROUP BY f.external_id ORDER BY 1 DESC OFFSET p_k - 1 LIMIT 1) x;
+      END IF;
       EXIT WHEN v_floor = 0 AND cardinality(v_found) >= v_limit;
       FOR i IN v_first..v_last LOOP v_left := v_left - v_bounds[i]; END LOOP;
       v_first := v_last + 1;
@@ -177,25 +183,28 @@ END $$;
 BEST = """
           SELECT array_agg(ROW(y.s, y.external_id, y.ordinal, y.document_id, y.id, y.occurred_at)::feedback_candidate){into} FROM (
             (SELECT -(p.weights <#> {query}) s, p.external_id, p.ordinal, p.document_id, p.id, p.occurred_at
-               FROM feedback_passage p WHERE p.tenant_id = {tenant} AND p.corpus_id = {corpus} AND p.terms && {leads}{narrowed}{filter}
+               FROM feedback_passage p WHERE {mine} AND p.terms && {leads}{narrowed}{filter}
               ORDER BY s DESC, p.external_id, p.ordinal LIMIT {limit})
             UNION
             SELECT f.score, f.external_id, f.ordinal, f.document_id, f.passage_id, f.occurred_at FROM unnest({found}::feedback_candidate[]) f
             ORDER BY 1 DESC, 2, 3 LIMIT {limit}) y"""
 
-# The index of words is the one to read: added to it, the one of tenant and corpus was read whole in every partition, which
-# took four times as long as the search.
+# The index of words is the one to read. A plan that is kept knows no tenant's size: it takes each for an average one, and
+# with ten tenants it read the whole of tenant and corpus from their index beside the words', in every partition; that took
+# four times as long as the search. So this condition is one that no index answers; in statements that are planned for
+# their values, where sizes are known, entries that are read from an index cost enough to be counted.
+MINE = "coalesce(p.tenant_id = v_tenant AND p.corpus_id = p_corpus, false)"
 ONE_INDEX = "SET cpu_index_tuple_cost = 1"
 
 # Passages that are read for the rarest words together: below it one statement more costs more than it saves.
-BUDGET = 2000
+BUDGET = 3000
 SIGNATURE = "feedback_search_lexical(uuid, integer[], double precision[], jsonb, integer"
 
 
 def lexical():
     """Return the function; its statement stands in four forms, with names or places for values, narrowed or not."""
-    found = {"tenant": "%L", "corpus": "%L", "filter": "%s", "into": ""}
-    named = {"tenant": "v_tenant", "corpus": "p_corpus", "filter": ADMITTED, "into": " INTO v_found"}
+    found = {"mine": "p.tenant_id = %L AND p.corpus_id = %L", "filter": "%s", "into": ""}
+    named = {"mine": MINE, "filter": ADMITTED, "into": " INTO v_found"}
     places = {"query": "$1", "leads": "$2", "limit": "$3", "found": "$4"}
     names = {"query": "v_query", "leads": "v_leads", "limit": "v_limit", "found": "v_found"}
     return LEXICAL.format(
@@ -206,6 +215,22 @@ def lexical():
         filtered="'" + BEST.format(**found, **places, narrowed="") + "'",
         filtered_narrowed="'" + BEST.format(**found, **places, narrowed=" AND p.terms && $5") + "'",
     )
+
+
+def matching():
+    """Return the function of 0002 that counts, its kept statement without the index of tenant and corpus."""
+    plain = before.HOLDING.format(
+        tenant="v_tenant", corpus="p_corpus", filter="", terms="v_terms", numbers="v_numbers", groups="v_groups"
+    )
+    return _older("feedback_matching").replace(
+        plain, plain.replace("p.tenant_id = v_tenant AND p.corpus_id = p_corpus", MINE)
+    )
+
+
+def _older(name):
+    """Return a function as 0002 made it, to be put in the place of the present one."""
+    old = {body.split("CREATE FUNCTION ")[1].split("(")[0]: body for body in before.functions()}
+    return old[name].replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION")
 
 
 def _grant(schema_editor, signature):
@@ -261,19 +286,18 @@ def forwards(apps, schema_editor):
     schema_editor.execute(f"DROP FUNCTION {SIGNATURE})")
     schema_editor.execute(lexical(), params=None)
     _belongs_to_search(schema_editor, f"{SIGNATURE}, integer)")
+    schema_editor.execute(matching(), params=None)
     schema_editor.execute(f"ALTER FUNCTION feedback_matching(uuid, jsonb, jsonb) {ONE_INDEX}")
 
 
 def backwards(apps, schema_editor):
     schema_editor.execute("ALTER TABLE feedback_term RESET (fillfactor)")
-    old = {body.split("CREATE FUNCTION ")[1].split("(")[0]: body for body in before.functions()}
-    schema_editor.execute("ALTER FUNCTION feedback_matching(uuid, jsonb, jsonb) RESET cpu_index_tuple_cost")
+    schema_editor.execute(_older("feedback_matching"), params=None)
     schema_editor.execute(f"DROP FUNCTION {SIGNATURE}, integer)")
     schema_editor.execute("DROP FUNCTION feedback_filter_values(jsonb, text)")
-    schema_editor.execute(old["feedback_search_lexical"], params=None)
+    schema_editor.execute(_older("feedback_search_lexical"), params=None)
     _belongs_to_search(schema_editor, f"{SIGNATURE})")
-    lexemes = old["feedback_lexemes"].replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION")
-    schema_editor.execute(lexemes, params=None)
+    schema_editor.execute(_older("feedback_lexemes"), params=None)
     schema_editor.execute("DROP TYPE feedback_candidate")
 
 
