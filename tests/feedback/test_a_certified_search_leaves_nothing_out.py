@@ -129,6 +129,14 @@ FREQUENT_PAIRS = [("voucher courier", "call", DAYS[0])] + [("kettle courier refu
     ("kettle", "survey", DAYS[1])
 ] * 9  # fmt: skip
 
+# The rare word stands in long records and weighs little: either frequent word alone stays below it, both together may not.
+LONG_LEADS = (
+    [("voucher parcel refund parcel refund lid lid parcel refund", "call", DAYS[0])] * 6
+    + [("kettle courier", "survey", DAYS[1])] * 14
+    + [("kettle", "survey", DAYS[2])] * 6
+    + [("courier", "complaint", DAYS[3])] * 4
+)
+
 
 def test_what_was_ruled_out_would_not_have_been_found(tenant, settings_of_bm25):
     seen = set()
@@ -147,6 +155,21 @@ def test_what_was_ruled_out_would_not_have_been_found(tenant, settings_of_bm25):
     )
     @example(MANY, {}, set(), (1.2, 0.75), [("kettle courier refund parcel", 3, 1, "{}")])
     @example(RARE_LEADS, {}, set(), (1.2, 0.75), [("kettle lid voucher", 2, 1, "{}"), ("kettle lid", 3, 1, "{}")])
+    @example(LONG_LEADS, {}, {1}, (1.2, 0.75), [("voucher kettle courier", k, 1, "{}") for k in (1, 3, 7)])
+    @example(
+        LONG_LEADS,
+        {},
+        {1},
+        (1.2, 0.75),
+        [("voucher kettle courier", 1, 1, '{"occurred_from": "2026-02-01T00:00:00Z"}')],
+    )
+    @example(
+        LONG_LEADS,
+        {2: ("voucher voucher", "call", DAYS[4])},
+        set(),
+        (1.2, 0.75),
+        [("voucher kettle courier", 2, 1, "{}")],
+    )
     @example(FREQUENT_PAIRS, {}, {0}, (1.2, 0.75), [("voucher kettle courier refund", 1, 1, "{}")])
     @example(FREQUENT_PAIRS, {}, set(), (1.2, 0.75), [("voucher kettle courier refund", 5, 1, "{}")])
     def holds(documents, edited, removed, weights, searches):
