@@ -274,12 +274,16 @@ class SegmentVector(TenantModel):
 
 
 class Term(TenantModel):
-    """A lexeme of a corpus and the number of its passages that hold it."""
+    """A lexeme of a corpus, the number of its passages that hold it, and the most that it weighs in one of them.
+
+    `max_weight` may be too large, after the passage that it came from has gone, and never too small.
+    """
 
     corpus = TenantForeignKey(Corpus)
     lexeme = models.TextField()
     term_id = models.IntegerField()
     document_frequency = models.IntegerField(default=0)
+    max_weight = models.FloatField(default=0.0)
 
     class Meta:
         constraints = [

@@ -335,7 +335,7 @@ def id_field():
 
 
 class Migration(migrations.Migration):
-    dependencies = [("feedback", "0002_search_functions")]
+    dependencies = [("feedback", "0003_certified_lexical_search")]
 
     operations = [
         CreateTenantModel(

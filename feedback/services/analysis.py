@@ -79,7 +79,7 @@ def lexemes_of(texts: Sequence[tuple[str, str]]) -> list[Lexemes]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT x.ord, array_agg(l.lexeme ORDER BY l.lexeme), array_agg(l.frequency ORDER BY l.lexeme)"
-            "  FROM jsonb_to_recordset(%s::jsonb) AS x(ord integer, config text, body text, extra text[])"
+            "  FROM json_to_recordset(%s::json) AS x(ord integer, config text, body text, extra text[])"
             " CROSS JOIN LATERAL feedback_lexemes(x.config::regconfig, x.body, x.extra) l GROUP BY x.ord",
             [orjson.dumps(rows).decode()],
         )

@@ -38,7 +38,9 @@ def delete_document(*, caller: Caller, corpus: Corpus, external_id: str, now: da
         withdraw(corpus, [key.id])
         _mark(key, now)
         statistics.documents -= 1
-        statistics.newest_at = lexical.newest_dated(corpus)
+        if key.occurred_at == statistics.newest_at:
+            # Looked for in every month: only where the newest itself has gone.
+            statistics.newest_at = lexical.newest_dated(corpus)
         lexical.save_statistics(corpus, statistics)
         data = {"corpus": corpus.slug, "documents": [external_id]}
         record_event(tenant=caller.tenant, type="documents.deleted", data=data, now=now)
@@ -68,7 +70,6 @@ def restore_document(*, caller: Caller, corpus: Corpus, external_id: str, now: d
         _mark(key, None)
         reindex_document(corpus, statistics, key)
         statistics.documents += 1
-        statistics.newest_at = lexical.newest_dated(corpus)
         lexical.save_statistics(corpus, statistics)
         data = {"corpus": corpus.slug, "documents": [external_id]}
         record_event(tenant=caller.tenant, type="documents.indexed", data=data, now=now)

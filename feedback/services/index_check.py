@@ -13,13 +13,15 @@ from django.db import connection
 from core.tenant_session import tenant_session
 from feedback.domain.partitions import shard_of
 from feedback.selectors.corpora import list_corpora
-from feedback.services.lexical_index import newest_dated
+from feedback.services.lexical_index import WEIGHT, newest_dated, weight_parameters
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
     from tenants.models import Tenant
 
 _EXAMPLES = 5
+# Two ways to compute one weight may differ by this share.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def check_index(*, tenant: Tenant) -> list[Difference]:
 def _check_corpus(corpus: Corpus) -> Iterator[Difference]:
     yield from _check_statistics(corpus)
     yield from _check_frequencies(corpus)
+    yield from _check_bounds(corpus)
     yield from _check_rows(corpus)
 
 
@@ -122,6 +125,36 @@ def _check_frequencies(corpus: Corpus) -> Iterator[Difference]:
             sum(row[1] for row in wrong),
             sum(row[2] for row in wrong),
             tuple(f"{lexeme}: {stored}, counted {held}" for lexeme, stored, held in wrong[:_EXAMPLES]),
+        )
+
+
+def _check_bounds(corpus: Corpus) -> Iterator[Difference]:
+    """Find words that weigh more in a passage than is kept: searches would leave records out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT k1, b, average_length FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s",
+            [corpus.tenant_id, corpus.id],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return
+        k1, b, average_length = row
+        cursor.execute(
+            f"SELECT t.lexeme, t.max_weight, x.weight FROM (SELECT u.term, max({WEIGHT}) AS weight"
+            "   FROM feedback_passage p, unnest(p.terms, p.frequencies) AS u(term, frequency)"
+            "  WHERE p.tenant_id = %(tenant)s AND p.corpus_id = %(corpus)s GROUP BY u.term) x"
+            " JOIN feedback_term t ON t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND t.term_id = x.term"
+            f" WHERE x.weight > t.max_weight * (1 + {_ROUNDING}) ORDER BY t.lexeme",
+            weight_parameters(corpus, k1=k1, b=b, average_length=average_length),
+        )
+        wrong = cursor.fetchall()
+    if wrong:
+        yield Difference(
+            corpus.slug,
+            "greatest weights",
+            min(row[1] for row in wrong),
+            max(row[2] for row in wrong),
+            tuple(f"{lexeme}: {stored:.6g}, but {found:.6g}" for lexeme, stored, found in wrong[:_EXAMPLES]),
         )
 
 

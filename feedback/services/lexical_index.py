@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import orjson
 from django.conf import settings
 from django.db import connection
 
@@ -94,8 +95,10 @@ def term_ids(corpus: Corpus, lexemes: Iterable[str]) -> dict[str, int]:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT lexeme, term_id FROM feedback_term WHERE tenant_id = %s AND corpus_id = %s AND lexeme = ANY (%s)",
-            [corpus.tenant_id, corpus.id, wanted],
+            "SELECT lexeme, term_id FROM feedback_term WHERE tenant_id = %s AND corpus_id = %s"
+            # JSON, here and below: written and read several times as fast as an array's literal.
+            " AND lexeme = ANY (ARRAY(SELECT json_array_elements_text(%s::json)))",
+            [corpus.tenant_id, corpus.id, orjson.dumps(wanted).decode()],
         )
         return dict(cursor.fetchall())
 
@@ -108,29 +111,44 @@ def ensure_terms(corpus: Corpus, statistics: Statistics, lexemes: Iterable[str])
     if new:
         first = statistics.term_base + statistics.terms + 1
         numbers = list(range(first, first + len(new)))
+        rows = [
+            {"id": str(new_id()), "lexeme": lexeme, "term_id": number}
+            for lexeme, number in zip(new, numbers, strict=True)
+        ]
         with connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO feedback_term (id, tenant_id, corpus_id, lexeme, term_id, document_frequency)"
-                " SELECT x.id, %s, %s, x.lexeme, x.term_id, 0"
-                "   FROM unnest(%s::uuid[], %s::text[], %s::integer[]) AS x(id, lexeme, term_id)",
-                [corpus.tenant_id, corpus.id, [new_id() for _ in new], new, numbers],
+                "INSERT INTO feedback_term (id, tenant_id, corpus_id, lexeme, term_id, document_frequency, max_weight)"
+                " SELECT x.id, %s, %s, x.lexeme, x.term_id, 0, 0"
+                "   FROM json_to_recordset(%s::json) AS x(id uuid, lexeme text, term_id integer)",
+                [corpus.tenant_id, corpus.id, orjson.dumps(rows).decode()],
             )
         statistics.terms += len(new)
         known.update(zip(new, numbers, strict=True))
     return known
 
 
-def change_frequencies(corpus: Corpus, changes: Mapping[int, int]) -> None:
-    """Add to the number of passages that hold each term."""
-    changes = {term: change for term, change in changes.items() if change}
-    if not changes:
+def change_frequencies(
+    corpus: Corpus, changes: Mapping[int, int], *, weights: Mapping[int, float] | None = None
+) -> None:
+    """Add to the number of passages that hold each term, and raise the most that it weighs to that of `weights`.
+
+    What goes lowers no maximum: which passage had it isn't kept. A bound that is too large costs a search some reading.
+    """
+    weights = weights or {}
+    rows = [
+        {"term_id": term, "change": change, "weight": weights.get(term, 0.0)}
+        for term, change in changes.items()
+        if change
+    ]
+    if not rows:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE feedback_term t SET document_frequency = t.document_frequency + x.change"
-            "  FROM unnest(%s::integer[], %s::integer[]) AS x(term_id, change)"
+            "UPDATE feedback_term t SET document_frequency = t.document_frequency + x.change,"
+            " max_weight = greatest(t.max_weight, x.weight)"
+            "  FROM json_to_recordset(%s::json) AS x(term_id integer, change integer, weight double precision)"
             " WHERE t.tenant_id = %s AND t.corpus_id = %s AND t.term_id = x.term_id",
-            [list(changes), list(changes.values()), corpus.tenant_id, corpus.id],
+            [orjson.dumps(rows).decode(), corpus.tenant_id, corpus.id],
         )
 
 
@@ -142,33 +160,56 @@ def count_terms(rows: Iterable[Sequence[int]]) -> Counter[int]:
     return counted
 
 
-def weights_literal(terms: Sequence[int], frequencies: Sequence[int], *, length: int, statistics: Statistics) -> str:
-    """Return the BM25 term weights as a `sparsevec` literal: tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))."""
+def term_weights(frequencies: Sequence[int], *, length: int, statistics: Statistics) -> list[float]:
+    """Return the BM25 weight of each term of a passage: tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))."""
     norm = statistics.k1 * (1 - statistics.b + statistics.b * length / (statistics.average_length or 1.0))
     gain = statistics.k1 + 1
-    pairs = ",".join(
-        f"{term}:{frequency * gain / (frequency + norm):.7g}"
-        for term, frequency in zip(terms, frequencies, strict=True)
-    )
+    return [frequency * gain / (frequency + norm) for frequency in frequencies]
+
+
+def weights_literal(terms: Sequence[int], weights: Sequence[float]) -> str:
+    """Return the weights of a passage's terms as a `sparsevec` literal."""
+    pairs = ",".join(f"{term}:{weight:.7g}" for term, weight in zip(terms, weights, strict=True))
     return f"{{{pairs}}}/{TERM_DIMENSIONS}"
 
 
+def heaviest(rows: Iterable[tuple[Sequence[int], Sequence[float]]]) -> dict[int, float]:
+    """Return the most that each term weighs in any of the passages, given as (terms, weights)."""
+    found: dict[int, float] = {}
+    for terms, weights in rows:
+        for term, weight in zip(terms, weights, strict=True):
+            if weight > found.get(term, 0.0):
+                found[term] = weight
+    return found
+
+
+# The weight of a term that a passage holds, from its columns and the statistics.
+WEIGHT = "u.frequency * (%(k1)s + 1) / (u.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(mean)s))"
+
+
+def weight_parameters(corpus: Corpus, *, k1: float, b: float, average_length: float) -> dict[str, Any]:
+    """Return what statements with `WEIGHT` about a corpus are filled with."""
+    return {"k1": k1, "b": b, "mean": average_length or 1.0, "tenant": corpus.tenant_id, "corpus": corpus.id}
+
+
 def reweight(corpus: Corpus, statistics: Statistics) -> None:
-    """Bake the statistics' mean length, k1 and b into the weights of every passage of the corpus."""
+    """Bake the statistics' mean length, k1 and b into the weights of every passage of the corpus, and their maxima."""
+    parameters = weight_parameters(corpus, k1=statistics.k1, b=statistics.b, average_length=statistics.average_length)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE feedback_passage p SET weights = coalesce((SELECT '{' || string_agg("
-            "u.term || ':' || (u.frequency * (%(k1)s + 1) / (u.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(mean)s)))::real,"
+            f"u.term || ':' || ({WEIGHT})::real,"
             f" ',' ORDER BY u.term) || '}}/{TERM_DIMENSIONS}'"
             f" FROM unnest(p.terms, p.frequencies) AS u(term, frequency)), '{{}}/{TERM_DIMENSIONS}')::sparsevec"
             " WHERE p.tenant_id = %(tenant)s AND p.corpus_id = %(corpus)s",
-            {
-                "k1": statistics.k1,
-                "b": statistics.b,
-                "mean": statistics.average_length or 1.0,
-                "tenant": corpus.tenant_id,
-                "corpus": corpus.id,
-            },
+            parameters,
+        )
+        cursor.execute(
+            f"UPDATE feedback_term t SET max_weight = x.weight FROM (SELECT u.term, max({WEIGHT}) AS weight"
+            "    FROM feedback_passage p, unnest(p.terms, p.frequencies) AS u(term, frequency)"
+            "   WHERE p.tenant_id = %(tenant)s AND p.corpus_id = %(corpus)s GROUP BY u.term) x"
+            " WHERE t.tenant_id = %(tenant)s AND t.corpus_id = %(corpus)s AND t.term_id = x.term",
+            parameters,
         )
 
 

@@ -18,7 +18,7 @@ from feedback.models import Corpus, Document, DocumentKey, DocumentRevision
 from feedback.services import lexical_index as lexical
 from feedback.services.analysis import PassageDraft, configuration_of, draft_passages, lexemes_of
 from feedback.services.membership import enlist
-from feedback.services.vectors import VectorRow, known_vectors, store_vectors, vector_literals
+from feedback.services.vectors import known_vectors, store_new_vectors, vector_literals
 
 # A question can name these; further accounts are found by a filter.
 MAX_NAMED_ACCOUNTS = 2000
@@ -103,7 +103,7 @@ def write_changes(
 
 
 def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: DocumentKey) -> None:
-    """Index the stored document of `key` again, as it was before it was deleted."""
+    """Index the stored document of `key` again, as it was before it was deleted; the newest date follows."""
     document = Document.objects.for_tenant(key.tenant).get(pk=key.pk, occurred_at=key.occurred_at)
     revision = DocumentRevision.objects.for_tenant(key.tenant).get(document_id=key.pk, number=key.revision)
     stored = DocumentInput(
@@ -138,6 +138,8 @@ def reindex_document(corpus: Corpus, statistics: lexical.Statistics, key: Docume
     vectors = _vectors(corpus, drafts)
     _store(corpus, _write_passages(corpus, statistics, [change], drafts), vectors)
     enlist(corpus, [key.id])
+    if document.has_date:
+        statistics.newest_at = max(document.occurred_at, statistics.newest_at or document.occurred_at)
 
 
 def _vectors(corpus: Corpus, drafts: dict[UUID, list[PassageDraft]]) -> dict[str, dict[bytes, str]]:
@@ -159,10 +161,9 @@ def _vectors(corpus: Corpus, drafts: dict[UUID, list[PassageDraft]]) -> dict[str
     return vectors
 
 
-def _store(corpus: Corpus, passages: Sequence[tuple[UUID, bytes]], vectors: dict[str, dict[bytes, str]]) -> None:
+def _store(corpus: Corpus, passages: Sequence[dict[str, Any]], vectors: dict[str, dict[bytes, str]]) -> None:
     for stored, known in vectors.items():
-        rows = [VectorRow(identity, digest, known[digest]) for identity, digest in passages if digest in known]
-        store_vectors(corpus, stored, rows)
+        store_new_vectors(corpus, stored, passages, known)
 
 
 def _write_keys(corpus: Corpus, changes: list[Change]) -> None:
@@ -181,7 +182,7 @@ def _write_keys(corpus: Corpus, changes: list[Change]) -> None:
         cursor.execute(
             "INSERT INTO feedback_documentkey AS k (id, tenant_id, corpus_id, external_id, occurred_at, revision, sent_hash, text_hash)"
             " SELECT x.id, %s, %s, x.external_id, x.occurred_at, x.revision, decode(x.sent_hash, 'hex'), decode(x.text_hash, 'hex')"
-            "   FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, external_id text, occurred_at timestamptz, revision integer,"
+            "   FROM json_to_recordset(%s::json) AS x(id uuid, external_id text, occurred_at timestamptz, revision integer,"
             "     sent_hash text, text_hash text)"
             " ON CONFLICT (tenant_id, corpus_id, external_id) DO UPDATE SET occurred_at = excluded.occurred_at,"
             "   revision = excluded.revision, sent_hash = excluded.sent_hash, text_hash = excluded.text_hash, deleted_at = NULL",
@@ -229,7 +230,7 @@ def _write_documents(corpus: Corpus, changes: list[Change], *, now: datetime, ba
             " language, url, facets, record_kind, content_kind, origin, attribution, occurred_at, has_date, received_at, batch_id)"
             " SELECT x.id, %s, %s, x.external_id, x.revision, x.title, x.source, x.themes, x.account, x.author, x.language, x.url,"
             " x.facets, x.record_kind, x.content_kind, x.origin, x.attribution, x.occurred_at, x.has_date, %s, %s"
-            "   FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, external_id text, revision integer, title text, source text,"
+            "   FROM json_to_recordset(%s::json) AS x(id uuid, external_id text, revision integer, title text, source text,"
             "     themes text[], account text, author text, language text, url text, facets jsonb, record_kind text,"
             "     content_kind text, origin text, attribution text, occurred_at timestamptz, has_date boolean)",
             [corpus.tenant_id, corpus.id, now, batch_id, orjson.dumps(rows).decode()],
@@ -254,7 +255,7 @@ def _write_revisions(corpus: Corpus, changes: list[Change], *, now: datetime) ->
         cursor.execute(
             "INSERT INTO feedback_documentrevision (id, tenant_id, document_id, number, title, text, text_hash, created_at)"
             " SELECT x.id, %s, x.document_id, x.number, x.title, x.text, decode(x.text_hash, 'hex'), %s"
-            "   FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, document_id uuid, number integer, title text, text text, text_hash text)",
+            "   FROM json_to_recordset(%s::json) AS x(id uuid, document_id uuid, number integer, title text, text text, text_hash text)",
             [corpus.tenant_id, now, orjson.dumps(rows).decode()],
         )
 
@@ -264,8 +265,8 @@ def _write_passages(
     statistics: lexical.Statistics,
     changes: list[Change],
     drafts: dict[UUID, list[PassageDraft]],
-) -> list[tuple[UUID, bytes]]:
-    """Index the words of the changes; return the (id, hash) of every passage that was made."""
+) -> list[dict[str, Any]]:
+    """Index the words of the changes; return what each passage was made from."""
     flat = [(change, draft) for change in changes for draft in drafts[change.id]]
     if not flat:
         return []
@@ -280,18 +281,18 @@ def _write_passages(
     statistics.total_length += sum(lexemes.length for lexemes in analysed)
     if not statistics.average_length:
         statistics.average_length = statistics.total_length / statistics.passages
-    rows, made = [], []
+    rows, weighed = [], []
     for (change, draft), lexemes in zip(flat, analysed, strict=True):
         pairs = sorted(
             (numbers[lexeme], frequency) for lexeme, frequency in zip(lexemes.lexemes, lexemes.frequencies, strict=True)
         )
         terms = [term for term, _ in pairs]
         frequencies = [min(frequency, 32_767) for _, frequency in pairs]
-        identity = new_id()
-        made.append((identity, draft.index_hash))
+        weights = lexical.term_weights(frequencies, length=lexemes.length, statistics=statistics)
+        weighed.append((terms, weights))
         rows.append(
             {
-                "id": str(identity),
+                "id": str(new_id()),
                 "document_id": str(change.id),
                 "external_id": change.document.external_id,
                 "revision": change.revision,
@@ -302,7 +303,7 @@ def _write_passages(
                 "terms": terms,
                 "frequencies": frequencies,
                 "length": lexemes.length,
-                "weights": lexical.weights_literal(terms, frequencies, length=lexemes.length, statistics=statistics),
+                "weights": lexical.weights_literal(terms, weights),
                 "index_hash": draft.index_hash.hex(),
             }
         )
@@ -312,13 +313,15 @@ def _write_passages(
             " themes, account, person, language, facets, occurred_at, has_date, terms, frequencies, length, weights, index_hash)"
             ' SELECT x.id, %s, %s, x.document_id, x.external_id, x.revision, x.ordinal, x.start, x."end", x.source, x.themes, x.account,'
             " x.person, x.language, x.facets, x.occurred_at, x.has_date, x.terms, x.frequencies, x.length, x.weights::sparsevec, decode(x.index_hash, 'hex')"
-            "   FROM jsonb_to_recordset(%s::jsonb) AS x(id uuid, document_id uuid, external_id text, revision integer, ordinal integer,"
+            "   FROM json_to_recordset(%s::json) AS x(id uuid, document_id uuid, external_id text, revision integer, ordinal integer,"
             '     start integer, "end" integer, source text, themes text[], account text, person text, language text, facets jsonb,'
             "     occurred_at timestamptz, has_date boolean, terms integer[], frequencies smallint[], length integer, weights text, index_hash text)",
             [corpus.tenant_id, corpus.id, orjson.dumps(rows).decode()],
         )
-    lexical.change_frequencies(corpus, lexical.count_terms(row["terms"] for row in rows))
-    return made
+    lexical.change_frequencies(
+        corpus, lexical.count_terms(terms for terms, _ in weighed), weights=lexical.heaviest(weighed)
+    )
+    return rows
 
 
 def _filter_columns(change: Change) -> dict[str, Any]:
@@ -342,7 +345,7 @@ def _move_passages(corpus: Corpus, changes: list[Change]) -> None:
     rows = [{"document_id": str(change.id), **_filter_columns(change)} for change in changes]
     moments = sorted({change.known.occurred_at for change in changes if change.known})
     columns = (
-        "jsonb_to_recordset(%s::jsonb) AS x(document_id uuid, source text, themes text[], account text, person text,"
+        "json_to_recordset(%s::json) AS x(document_id uuid, source text, themes text[], account text, person text,"
         " language text, facets jsonb, occurred_at timestamptz, has_date boolean)"
     )
     sent = orjson.dumps(rows).decode()
