@@ -10,8 +10,8 @@ define timed
 +@began=$$(date +%s); $(MAKE) --no-print-directory $(2) && echo "== $(1): $$(( $$(date +%s) - began )) s"
 endef
 
-.PHONY: help setup demo serve test check bench bench-peers bench-large lock clean
-.PHONY: application development peers database static-checks unit-tests browser-tests
+.PHONY: help setup demo serve test check bench bench-quality bench-peers bench-large lock clean
+.PHONY: application development rerankers peers database static-checks unit-tests browser-tests
 .NOTPARALLEL:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make check    format, lint, types, imports, migrations, system checks"
 	@echo "make test     set-up, checks, tests, browser tests"
 	@echo "make bench    speed of ingest, search and answers; fails when a part's time grows too fast with its input"
+	@echo "make bench-quality nDCG and recall of each arm, fused and reranked, on labelled questions"
 	@echo "make bench-peers   the same search beside tantivy, bm25s, SQLite FTS5 and a scan in memory"
 	@echo "make bench-large   speed, memory and cost of changes at 10,000 and 100,000 documents (SIZES=…)"
 	@echo "make lock     write requirements/*.txt anew from requirements/*.in"
@@ -45,6 +46,9 @@ check: setup static-checks
 bench: application database
 	@$(PYTHON) benchmarks/run.py
 	@$(PYTHON) benchmarks/kernels.py --check
+
+bench-quality: application database rerankers
+	@$(PYTHON) benchmarks/quality.py --check
 
 bench-peers: application database peers
 	@$(PYTHON) benchmarks/peers.py
@@ -78,6 +82,9 @@ application:
 
 development:
 	@sh deploy/install_requirements.sh base dev
+
+rerankers: application
+	@sh deploy/install_requirements.sh base reranker
 
 peers: application
 	@sh deploy/install_requirements.sh base peers

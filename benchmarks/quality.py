@@ -1,13 +1,15 @@
 """Measure how well retrieval finds, arm by arm, on labelled questions.
 
     make bench-quality     or   .venv/bin/python benchmarks/quality.py [--sets FOLDER …] [--embedder NAME …] [--keep DIR]
+                                                       [--set WA_X=value …] [--check]
 
 A set is a folder with `corpus.jsonl` ({"id", "text", "title"?, "source"?}), `queries.jsonl` ({"id", "text"}) and
 `qrels.tsv` (query-id, corpus-id, score; a header). Without --sets: those of `../shared/data/retrieval` where it is there,
 and the demo corpus with its questions. Everything goes through `retrieve` and `rerank_hits` as a search does, on a
 database of its own in a temporary folder.
 
-Prints nDCG@10, recall@10 and recall@100 per arm and fused, and the difference in nDCG@10 between the fused list and
+Prints nDCG@10, recall@10 and recall@100 per arm, fused, and fused with the second stage that `WA_RERANKER` switches on
+(`reranked`), the milliseconds of a search, and what the second stage gains over the fused list. Then the difference in nDCG@10 between the fused list and
 the better arm, question by question, with its 95 % interval (bootstrap over questions, 10,000 draws, seed 7). `--check`
 fails where that difference is below -0.01 and so is all of its interval, or where a bar of the table below is missed.
 """
@@ -121,8 +123,17 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def environment(folder: Path, embedder: str) -> dict[str, str]:
-    """Return the environment of the commands: a state folder of its own, and one embedder."""
+def tell_difference(name: str, first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """Print the mean of the paired differences and its interval; return the mean and the interval's upper end."""
+    differences = [one - other for one, other in zip(first, second, strict=True)]
+    low, high = interval(differences)
+    mean = sum(differences) / len(differences)
+    print(f"{'':29}{name}: {mean:+.3f}  [{low:+.3f}, {high:+.3f}], {len(differences)} questions", flush=True)
+    return mean, high
+
+
+def environment(folder: Path, embedder: str, changed: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of the commands: a state folder of its own, one embedder, and settings that are changed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WA_")}
     return {
         **kept,
@@ -131,6 +142,7 @@ def environment(folder: Path, embedder: str) -> dict[str, str]:
         "WA_EMBEDDER": embedder,
         "DJANGO_SETTINGS_MODULE": "wisdom_project.settings",
         "PYTHONPATH": str(ROOT),
+        **(changed or {}),
     }
 
 
@@ -163,7 +175,7 @@ def search(slug: str, questions: Sequence[tuple[str, str]], variants: Sequence[s
     from core.tenant_session import tenant_session
     from feedback.domain.retrieval import Mode
     from feedback.selectors.corpora import corpus_state, get_corpus
-    from feedback.selectors.retrieval import rerank_hits, retrieve
+    from feedback.selectors.retrieval import rerank_hits, retrieve, second_stage
     from tenants.selectors import get_tenant
 
     tenant = get_tenant(slug=slug)
@@ -173,10 +185,17 @@ def search(slug: str, questions: Sequence[tuple[str, str]], variants: Sequence[s
     found: dict[str, dict[str, Any]] = {}
     for variant in variants:
         lists = {}
+        reranks = variant == "reranked"
+        corpus.options = {**corpus.options, "reranker": "cross-encoder" if reranks else "off"}
         started = time.perf_counter()
         for identity, text in questions:
             with tenant_session(tenant):
-                retrieved = retrieve(corpus=corpus, query=text, top_k=100, mode=Mode(variant))
+                retrieved = retrieve(
+                    corpus=corpus, query=text, top_k=100, mode=Mode.HYBRID if reranks else Mode(variant)
+                )
+                retrieved = second_stage(retrieved, corpus=corpus, query=text)
+            if reranks and retrieved.reranker is None:
+                sys.exit(f"the second stage was left out: {'; '.join(retrieved.notes)}")
             lists[identity] = [hit.doc_id for hit in rerank_hits(retrieved, top_k=100, as_of=as_of).hits]
         milliseconds = (time.perf_counter() - started) * 1000 / max(1, len(questions))
         found[variant] = {"lists": lists, "milliseconds": milliseconds}
@@ -198,11 +217,10 @@ def measure(judged: Judged, embedder: str, found: Mapping[str, Mapping[str, Any]
         mean = sum(values[variant]) / len(values[variant])
         line = f"{judged.name:14}{embedder:15}{variant:9}{mean:9.3f}{recalls[0]:11.3f}{recalls[1]:12.3f}{result['milliseconds']:8.1f}"
         print(line, flush=True)
+    if "reranked" in values:
+        tell_difference("reranked - hybrid", values["reranked"], values["hybrid"])
     better = max(("lexical", "vector"), key=lambda arm: sum(values[arm]))
-    differences = [fused - alone for fused, alone in zip(values["hybrid"], values[better], strict=True)]
-    low, high = interval(differences)
-    mean = sum(differences) / len(differences)
-    print(f"{'':29}fused - {better}: {mean:+.3f}  [{low:+.3f}, {high:+.3f}], {len(differences)} questions", flush=True)
+    mean, high = tell_difference(f"hybrid - {better}", values["hybrid"], values[better])
     short = []
     if mean < -MAX_LOSS and high < -MAX_LOSS:
         short.append(f"{judged.name} with {embedder}: fused loses {-mean:.3f} to {better} alone")
@@ -218,6 +236,7 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--embedder", nargs="+", default=["static+minilm", "static"])
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the database there, and use it again")
+    parser.add_argument("--set", action="append", default=[], metavar="WA_X=value", help="change a setting")
     parser.add_argument("--check", action="store_true", help="end with 1 where something falls short")
     parser.add_argument("--search", metavar="TENANT", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -225,6 +244,7 @@ def main() -> None:
         asked = json.loads(sys.stdin.read())
         json.dump(search(options.search, asked["questions"], asked["variants"]), sys.stdout)
         return
+    changed = dict(pair.split("=", 1) for pair in options.set)
     folders = options.sets or (sorted(path for path in SETS.iterdir() if path.is_dir()) if SETS.exists() else [])
     judged_sets = [read_set(folder) for folder in folders]
     if not options.sets:
@@ -236,9 +256,9 @@ def main() -> None:
     try:
         for judged in judged_sets:
             for embedder in options.embedder:
-                settings = environment(folder, embedder)
+                settings = environment(folder, embedder, changed)
                 slug = load(judged, embedder, folder, settings)
-                sent = {"questions": judged.questions, "variants": ["lexical", "vector", "hybrid"]}
+                sent = {"questions": judged.questions, "variants": ["lexical", "vector", "hybrid", "reranked"]}
                 done = subprocess.run(
                     [sys.executable, __file__, "--search", slug],
                     cwd=ROOT,

@@ -237,6 +237,8 @@ def test_a_month_is_asked_for_once_by_a_process(db, django_assert_num_queries):
 
 
 def test_months_before_the_oldest_partition_are_not_made(db):
+    before = _names("feedback_document")
+
     ensure_partitions([datetime(1999, 12, 31, 23, 59, tzinfo=UTC)])
 
-    assert _names("feedback_document") == {"feedback_document_default"}
+    assert _names("feedback_document") == before
