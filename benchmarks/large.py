@@ -101,7 +101,7 @@ def load(own: Bench, size: int, sentences: Sequence[str]) -> dict[str, Any]:
         "saved": loaded["saved"],
         "seconds": loaded["seconds"],
         "embedded": embedded["embedded"],
-        "index_seconds": embedded["seconds"],
+        "index_seconds": embedded["index_seconds"],
         "indexes": indexes,
         "megabytes": megabytes,
     }

