@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answering.domain.claims import Evidence
-from answering.domain.planner import Plan
+from answering.domain.planner import Intent, Plan
 from answering.domain.relevance import relevance
 from answering.domain.render import record_label
 from feedback.domain.bm25 import idf
@@ -40,8 +40,12 @@ def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passag
     if plan.asks_about_all(filters.accounts):
         return 1.0
     cosines = [hit.vector_score for hit in retrieved.hits]
+    asked = plan.topic or plan.question
+    if plan.intent is Intent.COMPARE and plan.facets:
+        # What is compared, without the two sides: these are told apart by filters.
+        asked = " ".join(facet.text for facet in plan.facets)
     return relevance(
-        respelled(plan.topic or plan.question, retrieved.slips),
+        respelled(asked, retrieved.slips),
         [hit.described_text for hit in retrieved.hits],
         [cosine for cosine in cosines if cosine is not None] if None not in cosines else [],
         idf=weights_of(retrieved),

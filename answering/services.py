@@ -41,6 +41,7 @@ from core.outbox import record_event
 from core.tenant_session import tenant_session
 from feedback.domain.explanation import Explanation, Stage, beside_evidence, since_then
 from feedback.domain.filter_sets import read_scope
+from feedback.domain.retrieval import slip_note
 from feedback.embedding import embedders_of, stored_name
 from feedback.selectors.corpora import corpus_state, get_corpus, get_corpus_of, vocabulary_of
 from feedback.selectors.retrieval import checked_query, clamp_top_k, explain_record, read_passes
@@ -198,6 +199,8 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
     numbered = numbered_claims(run.draft.claims)
     hits = [hit.as_json() for hit in run.retrieved.hits] if run.retrieved else []
     dropped = [each.key for each in run.relaxed]
+    slips = run.retrieved.slips if run.retrieved else ()
+    notes = [*(slip_note(typed, read) for typed, read in slips), *(each.text for each in run.relaxed)]
     return {
         "run_id": str(journal.run_id),
         "question": run.request.question,
@@ -205,7 +208,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "corpus": run.request.corpus.slug,
         "as_of": moment(run.as_of),
         "outcome": run.outcome.value,
-        **text_json(run.draft.claims, run.evidence, run.refusal, notes=[each.text for each in run.relaxed]),
+        **text_json(run.draft.claims, run.evidence, run.refusal, notes=notes),
         "model": run.draft.model,
         "score": loop_score(run.coverage),
         "confidence": outcome_confidence(run.outcome),
@@ -215,6 +218,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "refusal": refusal_json(run.refusal) if run.refusal else None,
         "filters": run.request.filters.as_json(),
         "inferred_filters": remaining(run.plan.inferred.as_filters(), dropped) if run.plan else {},
+        "read_as": [{"typed": typed, "read": read} for typed, read in slips],
         "relaxed": [each.as_json() for each in run.relaxed],
         "filter_sets": [each.as_json() for each in run.retrieved.sets] if run.retrieved else [],
         "searched": _searched(run),

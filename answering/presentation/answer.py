@@ -12,6 +12,7 @@ from answering.presentation.records import Card, cards, contrasting, uncited
 from answering.presentation.refusal import Refused, refused
 from answering.presentation.words import Chip, Json, chips
 from feedback.domain.marked_text import Piece, pieces
+from feedback.domain.retrieval import slip_note
 
 if TYPE_CHECKING:
     from feedback.selectors.records import Record
@@ -50,7 +51,7 @@ class ShownAnswer:
     cards: tuple[Card, ...]
     uncited: tuple[Card, ...]
     contrasting: tuple[Card, ...]
-    relaxed: tuple[str, ...]
+    notes: tuple[str, ...]
     refused: Refused | None
     inferred: tuple[Chip, ...]
     coverage: float
@@ -73,7 +74,10 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         cards=cards(answer, records),
         uncited=uncited(answer, records),
         contrasting=contrasting(answer, records),
-        relaxed=tuple(each["note"] for each in answer.get("relaxed", ())),
+        notes=(
+            *(slip_note(each["typed"], each["read"]) for each in answer.get("read_as", ())),
+            *(each["note"] for each in answer.get("relaxed", ())),
+        ),
         refused=refused(answer),
         inferred=chips(answer.get("inferred_filters", {})),
         coverage=grounding.get("coverage", 0.0),

@@ -14,6 +14,10 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 SECOND_STAGE_DEPTH: Final = 20
 
 
+# The share of coverage where words alone decide.
+_MOST_COVERAGE: Final = 0.3
+
+
 @dataclass(frozen=True, slots=True)
 class RerankRules:
     """How much each feature weighs; weights are shares of their sum.
@@ -48,6 +52,17 @@ class RerankRules:
             raise ValueError("half_life_days must be positive")
         if not all(0 <= weight <= 1 for weight in self.source_weights.values()):
             raise ValueError("source weights must lie between 0 and 1")
+
+
+def neutral_rules(lexical_weight: float) -> RerankRules:
+    """Return the rules of the neutral pass for a question whose words weigh so much in fusion, in [0, 1].
+
+    How many of the words a record holds says as much as the words themselves say. Raises: ValueError outside [0, 1].
+    """
+    if not 0 <= lexical_weight <= 1:
+        raise ValueError("a weight lies between 0 and 1")
+    coverage = _MOST_COVERAGE * lexical_weight
+    return RerankRules(relevance=1 - coverage, coverage=coverage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class Retrieved:
     """A ranked list and how it came about.
 
     `lag` counts passages that the better embedder lacks still; `searched` is the question without its frame, which
-    is what both arms looked for; `slips` are words (as typed, as read) that no record holds as they were typed;
+    is what both arms looked for; `lexical_weight` is what the words weighed in fusion, in [0, 1]; `slips` are words (as typed, as read) that no record holds as they were typed;
     `emphasis` is what it names.
     `reranker` names the model of the second stage, None where there was none; it judged `rerank_pairs` hits.
     """
@@ -152,6 +152,7 @@ class Retrieved:
     candidates: int
     notes: tuple[str, ...] = ()
     searched: str = ""
+    lexical_weight: float = 0.5
     slips: tuple[tuple[str, str], ...] = ()
     emphasis: Emphasis = field(default_factory=Emphasis)
     reranker: str | None = None
@@ -160,3 +161,8 @@ class Retrieved:
     beyond: tuple[UUID, ...] = ()
     # With filter sets: what each gave. The hits are ranked within their sets, and merged.
     sets: tuple[SetFound, ...] = ()
+
+
+def slip_note(typed: str, read: str) -> str:
+    """Tell a reader that a word was not searched for as it was typed."""
+    return f"“{typed}” is in no record and was read as “{read}”"

@@ -52,6 +52,19 @@ def test_an_answer_has_every_field_of_the_contract(client_of: Any, api_key: str)
 
 
 @pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize(("question", "read_as"), [("What about parkng?", "parking"), ("What about parking?", None)])
+def test_a_slip_is_answered_as_it_was_meant_and_told(
+    client_of: Any, api_key: str, question: str, read_as: str | None
+) -> None:
+    answer = post(client_of(api_key), {"question": question}).json()
+
+    assert answer["outcome"] == "answered"
+    assert answer["question"] == question
+    assert answer["read_as"] == ([{"typed": "parkng", "read": "parking"}] if read_as else [])
+    assert ("was read as" in answer["markdown"]) is (read_as is not None)
+
+
+@pytest.mark.usefixtures("loaded")
 def test_near_duplicates_are_one_claim_that_counts_its_records(client_of: Any, api_key: str) -> None:
     answer = post(client_of(api_key), {"question": "Is parking expensive?"}).json()
 

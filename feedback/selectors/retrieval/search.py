@@ -17,8 +17,8 @@ from feedback.domain.emphasis import emphasis_of
 from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, reciprocal_rank_fusion, weighted_fusion
 from feedback.domain.question_frames import without_frame
-from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, rerank
-from feedback.domain.retrieval import Mode, Retrieved
+from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, neutral_rules, rerank
+from feedback.domain.retrieval import Mode, Retrieved, slip_note
 from feedback.domain.text import respelled
 from feedback.embedding import balance_of, embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
@@ -56,7 +56,7 @@ def retrieve(
     if slips:
         searched = respelled(searched, slips)
         terms = question_terms(corpus=corpus, query=searched, language=language)
-        notes += tuple(f"“{typed}” is in no record and was read as “{read}”" for typed, read in slips)
+        notes += tuple(slip_note(typed, read) for typed, read in slips)
     pool = pool_of(wanted)
     lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
     semantic: list[Found] = []
@@ -79,7 +79,8 @@ def retrieve(
         if len(lexical) >= pool:
             words.update(score_lexical(terms, [row for row in semantic if row.document_id not in words]))
     strategy = _strategy(corpus) if mode is Mode.HYBRID else mode.value
-    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance_of(name, language))
+    balance = balance_of(name, language)
+    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance)
     hits = hits_of(corpus, fused[:pool], lexical, semantic, terms, nearness)
     metrics.SEARCHES.labels(strategy=strategy).inc()
     metrics.SEARCH_HITS.observe(min(wanted, len(hits)))
@@ -93,6 +94,7 @@ def retrieve(
         candidates=len(fused),
         notes=notes,
         searched=searched,
+        lexical_weight=_lexical_weight(corpus, strategy, semantic, balance),
         slips=slips,
         emphasis=emphasis_of(searched, language=language),
         beyond=tuple(identity for identity, _ in fused[pool:]),
@@ -152,6 +154,19 @@ def _fuse(
     )
 
 
+def _lexical_weight(corpus: Corpus, strategy: str, semantic: Sequence[Found], balance: ArmBalance) -> float:
+    """Return what the words weighed beside the vectors, in [0, 1]; ranks weigh the same."""
+    if strategy == Mode.VECTOR:
+        return 0.0
+    if strategy == Mode.LEXICAL or not semantic:
+        return 1.0
+    if strategy == "adaptive":
+        return balance.lexical_weight(semantic[0].score)
+    if strategy == "weighted":
+        return float(corpus.options.get("fusion_lambda", settings.WISDOM.fusion_lambda))
+    return 0.5
+
+
 def rerank_hits(
     retrieved: Retrieved,
     *,
@@ -184,7 +199,7 @@ def rerank_hits(
             )
             for hit, opinion in zip(retrieved.hits, _second_opinions(retrieved), strict=True)
         ],
-        rules=rules or RerankRules(),
+        rules=rules or neutral_rules(retrieved.lexical_weight),
         as_of=as_of or utc_now(),
     )
     return replace(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.domain.rerank import Candidate, RerankRules, coverage, recency, rerank
+from feedback.domain.rerank import Candidate, RerankRules, coverage, neutral_rules, recency, rerank
 
 AS_OF = datetime(2026, 11, 30, tzinfo=UTC)
 unit = st.floats(0, 1)
@@ -111,3 +111,17 @@ def test_a_second_opinion_takes_its_share_and_leaves_the_rest_to_the_others() ->
 def test_an_impossible_share_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         RerankRules(cross_encoder=share)
+
+
+@pytest.mark.parametrize(("weight", "coverage_share"), [(0.0, 0.0), (0.5, 0.15), (1.0, 0.3)])
+def test_coverage_counts_as_far_as_words_do(weight: float, coverage_share: float) -> None:
+    rules = neutral_rules(weight)
+
+    assert (rules.relevance, rules.coverage) == (pytest.approx(1 - coverage_share), pytest.approx(coverage_share))
+    assert (rules.recency, rules.source) == (0, 0)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1])
+def test_a_weight_outside_zero_to_one_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        neutral_rules(weight)
