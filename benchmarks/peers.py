@@ -299,7 +299,7 @@ class Ours:
             names = dict(
                 self._query("SELECT id, external_id FROM feedback_passage WHERE tenant_id = %s AND corpus_id = %s")
             )
-        return [(names[identity], text) for identity, _, text in found]
+        return [(names[identity], text) for identity, *_, text in found]
 
     def _whole(self, text: str, mode: str) -> list[str]:
         from feedback.domain.retrieval import Mode
