@@ -1,7 +1,7 @@
 """Measure how well retrieval finds, arm by arm, on labelled questions.
 
     make bench-quality     or   .venv/bin/python benchmarks/quality.py [--sets FOLDER …] [--embedder NAME …] [--keep DIR]
-                                                       [--set WA_X=value …] [--check]
+                                                       [--set NAME=VALUE …] [--check]
 
 A set is a folder with `corpus.jsonl` ({"id", "text", "title"?, "source"?}), `queries.jsonl` ({"id", "text"}) and
 `qrels.tsv` (query-id, corpus-id, score; a header). Without --sets: those of `../shared/data/retrieval` where it is there,
