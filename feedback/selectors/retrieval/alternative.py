@@ -6,11 +6,12 @@ A slip of a letter or two is read so in every search. Where a search found nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from django.db import connection
 
+from feedback.clients.known_words import is_known_word
 from feedback.clients.language_detector import detect
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import QuestionTerm
@@ -28,6 +29,8 @@ _SHORTEST: Final = 4
 _SHORT: Final = 5
 # Ratcliff and Obershelp's 2 M / T: "refnud" and "refund" have 0.83, "wfii" and "wifi" 0.75, "hotel" and "hostel" 0.91.
 _CLOSE: Final = 0.8
+_CLOSE_INFLECTION: Final = 0.7
+_NEARLY_ONE: Final = 0.9
 _CLOSE_WHEN_SHORT: Final = 0.75
 # Leaves most of the vocabulary out before the letters are compared one by one.
 _LEAST_TRIGRAMS: Final = 0.1
@@ -39,7 +42,7 @@ def read_slips(
     """Return (as typed, as read) for words of the query that no record holds and that miss a known one by a slip.
 
     The known word begins with the same letter and differs by about one letter in five (Ratcliff and Obershelp's
-    similarity). Short words, codes and names are taken as they are typed.
+    similarity); of a word of up to five letters, by their order alone. Codes, names and English words are taken as typed.
     """
     unknown = {t.lexeme for t in terms if t.term_id is None and len(t.lexeme) >= _SHORTEST and t.lexeme.isalpha()}
     if not unknown:
@@ -49,11 +52,11 @@ def read_slips(
     for place, token in enumerate(every):
         if token.kind is not TokenKind.WORD or token.stem not in unknown or len(found) == _MOST_WORDS:
             continue
-        if place and token.surface[0].isupper() and not query.isupper():
+        if (place and token.surface[0].isupper() and not query.isupper()) or not token.surface.isalpha():
             continue
         near = _nearest(corpus, token.stem)
         word = _as_written(corpus, near) if near else None
-        if word is not None:
+        if near and word and _is_slip(token.surface.lower(), word.lower(), _likeness(token.stem, near.lexeme)):
             found.append((token.surface, word.lower()))
     return tuple(dict.fromkeys(found))
 
@@ -80,6 +83,23 @@ def _nearest(corpus: Corpus, stem: str) -> QuestionTerm | None:
     cutoff = _CLOSE_WHEN_SHORT if len(stem) <= _SHORT else _CLOSE
     close = get_close_matches(stem, list(known), n=1, cutoff=cutoff)
     return known[close[0]] if close else None
+
+
+def _is_slip(typed: str, word: str, stems: float) -> bool:
+    """Tell a slip from another word ("weather", "whether"): it is no English word, and near to the other as written.
+
+    In a short word one letter makes another: only letters in another order count there. Two inflections of one word
+    may be less near than their stems, whose likeness is `stems` ("delivries", "delivery").
+    """
+    if is_known_word(typed):
+        return False
+    if len(typed) <= _SHORT:
+        return sorted(typed) == sorted(word)
+    return _likeness(typed, word) >= (_CLOSE_INFLECTION if stems >= _NEARLY_ONE else _CLOSE)
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def corrected_query(*, corpus: Corpus, query: str, language: str | None = None) -> str | None:
