@@ -24,10 +24,10 @@ from uuid import UUID
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.generated_corpus import generate, read_sentences, real_files  # noqa: E402
-from feedback.domain.fingerprints import Fingerprint, fingerprints  # noqa: E402
-from feedback.domain.leaders import Leaders, Text  # noqa: E402
-from feedback.domain.near_duplicates import THRESHOLD, is_near_duplicate, shingles, words  # noqa: E402
+from benchmarks.generated_corpus import generate, read_sentences, real_files  # noqa: E402  # the project is not installed
+from feedback.domain.fingerprints import Fingerprint, fingerprints  # noqa: E402  # likewise
+from feedback.domain.leaders import Leaders, Text  # noqa: E402  # likewise
+from feedback.domain.near_duplicates import THRESHOLD, is_near_duplicate, shingles, words  # noqa: E402  # likewise
 
 CORPUS = UUID(int=1)
 Pairs = set[tuple[int, int]]

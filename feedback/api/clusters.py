@@ -103,8 +103,8 @@ class _DecisionView(APIView):
         return Response(found.as_json())
 
     def decide(self, *, caller: Any, corpus: Any, sent: dict[str, Any]) -> None:
-        """Do what was asked for."""
-        raise NotImplementedError
+        """Do what was asked for: each view of a decision has its own."""
+        raise NotImplementedError  # no view is routed that has none
 
 
 class MergeView(_DecisionView):

@@ -105,7 +105,7 @@ def adaptive_fusion(
 
     Raises: ValueError if a score is not finite.
     Source: the convex combination of Bruch, Gai and Ingber (TOIS 2023), with theoretical minimum for BM25; the weight
-    by nearness is fitted in `benchmarks/quality.py` and told in decision 14.
+    by nearness is our own (decision 14; `benchmarks/quality.py` judges it).
     """
     if not all(map(math.isfinite, [*lexical.values(), *semantic.values(), *semantic_ranking])):
         raise ValueError("scores must be finite")

@@ -185,7 +185,7 @@ FILTERS = st.one_of(
 EXAMPLES = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
-def _equals(found: list[Found], ranking: dict[Any, float], limit: int, tolerance: float) -> None:
+def _assert_equals(found: list[Found], ranking: dict[Any, float], limit: int, tolerance: float) -> None:
     """Assert that these are the best of the ranking; records with equal scores stand for each other."""
     assert len(found) == min(limit, len(ranking))
     assert len({row.document_id for row in found}) == len(found)
@@ -203,7 +203,7 @@ def test_the_exact_scan_gives_the_oracles_ranking(oracle, filters, question, lim
         found, path = scan_vectors(oracle.corpus, "static", question, filters, limit, None, EXACTLY)
 
     assert path is VectorPath.EXACT
-    _equals(found, ranking, limit, 1e-4)
+    _assert_equals(found, ranking, limit, 1e-4)
 
 
 @EXAMPLES
@@ -223,7 +223,7 @@ def test_the_graph_gives_as_many_records_as_match(oracle, filters, question, lim
     if kept.sum() > EXACT_LIMIT and not filters.ids:
         assert path is VectorPath.GRAPH
     if path is VectorPath.EXACT:
-        _equals(found, ranking, limit, 1e-4)
+        _assert_equals(found, ranking, limit, 1e-4)
 
 
 @EXAMPLES
@@ -235,7 +235,7 @@ def test_search_by_words_gives_the_oracles_ranking(oracle, filters, question, li
 
     scores = oracle.by_words({term.term_id: term.idf for term in terms if term.term_id is not None})
     ranking = oracle.ranking(scores, oracle.admitted(filters) & (scores > 0))
-    _equals(found, ranking, limit, 1e-3)
+    _assert_equals(found, ranking, limit, 1e-3)
 
 
 @EXAMPLES
@@ -293,4 +293,4 @@ def test_a_graph_that_gives_up_early_is_not_believed(oracle):
         found, path = scan_vectors(oracle.corpus, "static", QUESTIONS[0], filters, 200, None, EXACT_LIMIT)
 
     assert path is VectorPath.GRAPH
-    _equals(found, ranking, 200, 1e-4)
+    _assert_equals(found, ranking, 200, 1e-4)
