@@ -54,6 +54,9 @@ def read_slips(
             continue
         if (place and token.surface[0].isupper() and not query.isupper()) or not token.surface.isalpha():
             continue
+        # Asked before the database is: most words that no record holds are words of another topic.
+        if is_known_word(token.surface):
+            continue
         near = _nearest(corpus, token.stem)
         word = _as_written(corpus, near) if near else None
         if near and word and _is_slip(token.surface.lower(), word.lower(), _likeness(token.stem, near.lexeme)):
@@ -86,13 +89,11 @@ def _nearest(corpus: Corpus, stem: str) -> QuestionTerm | None:
 
 
 def _is_slip(typed: str, word: str, stems: float) -> bool:
-    """Tell a slip from another word ("weather", "whether"): it is no English word, and near to the other as written.
+    """Tell a slip from another word ("accent", "accidentally"): it is near to the other as written.
 
     In a short word one letter makes another: only letters in another order count there. Two inflections of one word
     may be less near than their stems, whose likeness is `stems` ("delivries", "delivery").
     """
-    if is_known_word(typed):
-        return False
     if len(typed) <= _SHORT:
         return sorted(typed) == sorted(word)
     return _likeness(typed, word) >= (_CLOSE_INFLECTION if stems >= _NEARLY_ONE else _CLOSE)
