@@ -21,7 +21,7 @@ from feedback.selectors.aggregates import (
     count_matching,
     first_and_last,
     group_matching,
-    select_mentions,
+    select_mentions_of_each,
 )
 
 if TYPE_CHECKING:
@@ -45,11 +45,10 @@ def topic_facets(
     which of its words are the topic. With `or_all` every facet is one where the evidence is about none.
     """
     named = [facet for facet in plan.facets if not is_stance(facet.text)]
-    facets = [
-        (facet, select_mentions(corpus=corpus, text=facet.text, filters=filters, language=plan.language))
-        for facet in named
-    ]
-    facets = [(facet, selection) for facet, selection in facets if selection.groups]
+    selections = select_mentions_of_each(
+        corpus=corpus, texts=[facet.text for facet in named], filters=filters, language=plan.language
+    )
+    facets = [(facet, selection) for facet, selection in zip(named, selections, strict=True) if selection.groups]
     about = [(facet, selection) for facet, selection in facets if _share(evidence, selection) >= _ABOUT]
     return about or (facets if or_all else [])
 

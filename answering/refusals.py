@@ -90,7 +90,12 @@ def _suggestions(
     for candidate in dict.fromkeys(wider):
         used = candidate.merged_with(inferred)
         retrieved = retrieve(
-            corpus=corpus, query=plan.topic or plan.question, filters=used, top_k=top_k, language=plan.language
+            corpus=corpus,
+            query=plan.topic or plan.question,
+            filters=used,
+            top_k=top_k,
+            language=plan.language,
+            only_contenders=True,
         )
         retrieved = rerank_hits(retrieved, top_k=top_k, as_of=state.as_of)
         if not retrieved.hits or relevance_of(retrieved, plan=plan, filters=used, passages=state.passages) < floor:

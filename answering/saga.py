@@ -292,6 +292,8 @@ def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolRe
         top_k=request.top_k,
         language=planned.language,
         as_of=run.as_of,
+        # Passes search for themselves, and nothing else reads further than the first top_k.
+        only_contenders=True,
     )
 
 

@@ -85,15 +85,24 @@ def search_feedback(
     top_k: int | None,
     language: str | None = None,
     as_of: datetime | None = None,
+    only_contenders: bool = False,
 ) -> ToolResult[Retrieved]:
     """Find the records that a query is about, in one slice or in several sets, which is one call.
 
-    `language` is the query's where it is known, here and below.
+    `language` is the query's where it is known, here and below. `only_contenders` leaves out what could not come
+    among the first top_k.
     """
     return _call(
         Tool.SEARCH,
         lambda: retrieve_scope(
-            corpus=corpus, query=query, scope=scope, top_k=top_k, mode=Mode.HYBRID, language=language, as_of=as_of
+            corpus=corpus,
+            query=query,
+            scope=scope,
+            top_k=top_k,
+            mode=Mode.HYBRID,
+            language=language,
+            as_of=as_of,
+            only_contenders=only_contenders,
         ),
     )
 

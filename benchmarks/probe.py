@@ -38,8 +38,9 @@ def search(
     is a new one. The mode that goes first changes with each question, since it reads the pages for the others.
     """
     from core.tenant_session import tenant_session
+    from feedback.domain.filter_sets import Scope
     from feedback.domain.retrieval import Mode
-    from feedback.selectors.retrieval import rerank_hits, retrieve
+    from feedback.services.search import search_corpus
 
     body, corpus = _corpus(tenant)
     times: dict[str, list[float]] = {mode: [] for mode in modes}
@@ -47,7 +48,7 @@ def search(
     def run(text: str, mode: str) -> float:
         started = time.perf_counter()
         with tenant_session(body):
-            rerank_hits(retrieve(corpus=corpus, query=text, top_k=top_k, mode=Mode(mode)), top_k=top_k)
+            search_corpus(corpus=corpus, query=text, scope=Scope(), top_k=top_k, mode=Mode(mode))
         return time.perf_counter() - started
 
     for text in warm_up or ():

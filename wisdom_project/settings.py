@@ -93,7 +93,16 @@ DATABASES: dict[str, Any] = databases(WISDOM, pooled=SERVES_WEB)
 DATABASE_ROUTERS = ["core.database_settings.OwnerMigrates"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # What was counted in a corpus that hasn't changed since (decision 15): within the process, some two megabytes.
+    "counts": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "counts",
+        "TIMEOUT": 3600,
+        "OPTIONS": {"MAX_ENTRIES": 2_000},
+    },
+}
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

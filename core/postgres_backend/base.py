@@ -25,6 +25,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = "default") -> None:
         super().__init__(settings_dict, alias)
         self.wisdom_tenant_id: UUID | None = None
+        self.wisdom_seen: dict[Any, Any] | None = None
         if settings_dict.get("WISDOM_GUARDED"):
             self.execute_wrappers.append(_refuse_without_session)
 

@@ -36,6 +36,12 @@ class Emphasis:
         """Tell whether the question quotes anything or has a code."""
         return bool(self.quoted or self.codes)
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return which features of a record depend on what is named."""
+        given = {"exact": self.is_exact, "name": bool(self.names), "phrase": bool(self.pairs)}
+        return tuple(feature for feature, is_given in given.items() if is_given)
+
     def exact_share(self, text: str) -> float:
         """Return the share of the quotations and codes that the text holds, in [0, 1]; 0 if there is none."""
         if not self.is_exact:

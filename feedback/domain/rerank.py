@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Generic, TypeVar
@@ -13,6 +13,8 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 # A second stage reads so many of the best candidates, and no more: each costs as much as an embedding.
 SECOND_STAGE_DEPTH: Final = 20
 
+# What `Emphasis` measures of a record, for a question that names something.
+FEATURES_OF_EMPHASIS: Final = ("exact", "name", "phrase")
 
 # The share of coverage where words alone decide.
 _MOST_COVERAGE: Final = 0.3
@@ -109,7 +111,7 @@ def rerank(
     listed = list(candidates)
     named = {
         feature: getattr(rules, feature)
-        for feature in ("exact", "name", "phrase")
+        for feature in FEATURES_OF_EMPHASIS
         if any(getattr(candidate, feature) is not None for candidate in listed)
     }
     total = rules.relevance + rules.coverage + rules.recency + rules.source + sum(named.values())
@@ -127,6 +129,29 @@ def rerank(
             features["cross_encoder"] = rules.cross_encoder * _clamped(candidate.cross_encoder)
         ranked.append(Reranked(candidate.key, min(1.0, math.fsum(features.values())), features))
     return sorted(ranked, key=lambda reranked: -reranked.score)
+
+
+def contenders(
+    relevance: Sequence[float],
+    covered: Sequence[float],
+    *,
+    top_k: int,
+    rules: RerankRules,
+    named: Collection[str] = FEATURES_OF_EMPHASIS,
+) -> list[int]:
+    """Return the places of the candidates that `rerank` could bring among the first top_k, in ascending order.
+
+    `relevance` and `covered` are each candidate's relevance and coverage, in [0, 1]; `named` are the features of
+    emphasis that the question has. The others can't come so far: with all else that they might have they stay below
+    what the k-th has without. A second stage's judgement is not reckoned with.
+    """
+    known = [rules.relevance * one + rules.coverage * other for one, other in zip(relevance, covered, strict=True)]
+    if len(known) <= top_k:
+        return list(range(len(known)))
+    most = rules.recency + rules.source + sum(getattr(rules, feature) for feature in named)
+    # Sums of a few floats: far below the slack they are wrong.
+    floor = sorted(known, reverse=True)[top_k - 1] - most - 1e-9
+    return [place for place, score in enumerate(known) if score >= floor]
 
 
 def coverage(terms: Collection[str], question_idf: Mapping[str, float]) -> float:

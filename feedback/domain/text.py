@@ -100,15 +100,21 @@ def content_tokens(text: str, language: str = "en") -> list[Token]:
     A code (SAVE20, #A-10293, ERR_0x80070005, 4.18.0) is one token, compared without its leading #;
     scripts without spaces give overlapping character bigrams. A language without a list keeps all words.
     """
-    return _cut(text, language, with_stop_words=False)
+    return _terms(text, language, with_stop_words=False)
 
 
 def tokens(text: str, language: str = "en") -> list[Token]:
     """Cut a text into all its terms in order, stop words included."""
-    return _cut(text, language, with_stop_words=True)
+    return _terms(text, language, with_stop_words=True)
 
 
-def _cut(text: str, language: str, *, with_stop_words: bool) -> list[Token]:
+def _terms(text: str, language: str, *, with_stop_words: bool) -> list[Token]:
+    """Cut a text, or return how it was cut: a sentence of an answer is looked at by its draft and by each check."""
+    cut = _cut_before if len(text) <= _KEPT_CHARACTERS else _cut
+    return list(cut(text, language, with_stop_words=with_stop_words))
+
+
+def _cut(text: str, language: str, *, with_stop_words: bool) -> tuple[Token, ...]:
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -128,7 +134,12 @@ def _cut(text: str, language: str, *, with_stop_words: bool) -> list[Token]:
             found.append(Token(surface, surface.lstrip("#").lower(), start, end, TokenKind.CODE))
         else:
             found.extend(_bigrams(surface, start))
-    return found
+    return tuple(found)
+
+
+# Two megabytes at the most; two in three texts of a question's work come again.
+_cut_before: Final = lru_cache(maxsize=1024)(_cut)
+_KEPT_CHARACTERS: Final = 1_000
 
 
 def respelled(text: str, slips: Sequence[tuple[str, str]]) -> str:

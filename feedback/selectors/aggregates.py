@@ -1,29 +1,39 @@
 """Count records, and the people behind them, by what they mention and what they are filed under.
 
 Every count comes with up to five of its records; `list_matching` gives all of them.
+
+What was counted is remembered for as long as the corpus stays as it was (decision 15): a number that is stated and
+then checked is read from the records once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
+from django.core.cache import caches
 from django.db import connection
 
 from core.errors import InvalidInput
 from feedback.domain.filters import FilterSet
+from feedback.domain.partitions import add_months
+from feedback.domain.retrieval import QuestionTerm
 from feedback.selectors.corpora import corpus_state
-from feedback.selectors.retrieval import checked_query, question_terms
+from feedback.selectors.retrieval import checked_query, question_terms, terms_of_texts
 from feedback.selectors.retrieval.arms import filters_json
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
 
 LISTED = 5
+# More groups than these are counted each time: memory is for what questions ask for.
+_MOST_GROUPS = 100
+CountedT = TypeVar("CountedT")
 
 
 class Grouping(StrEnum):
@@ -51,6 +61,14 @@ class Selection:
     filters: FilterSet = field(default_factory=FilterSet)
     within: tuple[Grouping, str] | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what tells it from every other selection."""
+        return {
+            "groups": [list(group) for group in self.groups],
+            "filters": [part.as_json() for part in self.filters.slices],
+            "within": [self.within[0].value, self.within[1]] if self.within else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -77,11 +95,29 @@ class GroupCount:
 def select_mentions(*, corpus: Corpus, text: str, filters: FilterSet, language: str | None = None) -> Selection:
     """Return the selection of records that hold every word of the text; words that everybody uses don't count."""
     terms = question_terms(corpus=corpus, query=checked_query(text), language=language)
+    return _mentioning(terms, filters)
+
+
+def select_mentions_of_each(
+    *, corpus: Corpus, texts: Sequence[str], filters: FilterSet, language: str
+) -> list[Selection]:
+    """Return `select_mentions` of each of some texts in one language."""
+    found = terms_of_texts(corpus=corpus, texts=[checked_query(text) for text in texts], language=language)
+    return [_mentioning(terms, filters) for terms in found]
+
+
+def _mentioning(terms: Sequence[QuestionTerm], filters: FilterSet) -> Selection:
     return Selection(tuple((term.lexeme,) for term in terms), filters)
 
 
 def count_matching(*, corpus: Corpus, selection: Selection, with_distinct: bool = False) -> Count:
     """Count the records of a selection, with `with_distinct` also what they say without its near-duplicates."""
+    return _remembered(
+        corpus, ["count", selection.as_json(), with_distinct], lambda: _count(corpus, selection, with_distinct)
+    )
+
+
+def _count(corpus: Corpus, selection: Selection, with_distinct: bool) -> Count:
     distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -138,6 +174,16 @@ def group_matching(
     An interval without a record is not listed; a record without the grouping's value is in no group, as one
     without a date of its own is in no interval.
     """
+    return _remembered(
+        corpus,
+        ["groups", selection.as_json(), with_distinct, by.value, limit],
+        lambda: _group(corpus, selection, by, limit, with_distinct),
+    )
+
+
+def _group(
+    corpus: Corpus, selection: Selection, by: Grouping, limit: int | None, with_distinct: bool
+) -> list[GroupCount]:
     order = "x.key" if by in _IN_TIME else "count(*) DESC, x.key"
     distinct, clusters, arguments = _clusters(corpus, with_distinct)
     with connection.cursor() as cursor:
@@ -158,6 +204,10 @@ def group_matching(
 
 def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
     """Return when the oldest and the newest record of a selection occurred; records without a date don't say."""
+    return _remembered(corpus, ["bounds", selection.as_json()], lambda: _bounds(corpus, selection))
+
+
+def _bounds(corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
     with connection.cursor() as cursor:
         cursor.execute(
             _within_slices(
@@ -169,6 +219,25 @@ def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | 
         )
         first, last = cursor.fetchone()
     return first, last
+
+
+def _remembered(corpus: Corpus, asked: list[Any], count: Callable[[], CountedT]) -> CountedT:
+    """Return what was counted in the corpus as it is now, else count.
+
+    The version is read before the records are: what a writer commits between the two may be counted already, and is
+    counted anew by whoever reads the version after it.
+    """
+    version = corpus_state(corpus=corpus).version
+    described = orjson.dumps([str(corpus.id), version, *asked], option=orjson.OPT_SORT_KEYS)
+    key = hashlib.blake2b(described, digest_size=20).hexdigest()
+    counts = caches["counts"]
+    known: CountedT | None = counts.get(key)
+    if known is not None:
+        return known
+    counted = count()
+    if not isinstance(counted, list) or len(counted) <= _MOST_GROUPS:
+        counts.set(key, counted)
+    return counted
 
 
 def grouping(name: str) -> Grouping:
@@ -193,6 +262,35 @@ def _clusters(corpus: Corpus, is_wanted: bool) -> tuple[str, str, list[Any]]:
     )
 
 
+_LENGTHS = {Grouping.MONTH: 1, Grouping.QUARTER: 3, Grouping.YEAR: 12}
+
+
+def _confined(part: FilterSet, within: tuple[Grouping, str]) -> FilterSet:
+    """Return filters that leave out what is in no case within the group: partitions and indexes act on filters only.
+
+    What they admit beyond the group `_condition` leaves out.
+    """
+    by, key = within
+    if part.ids:
+        return part
+    if by in _IN_TIME:
+        try:
+            first = date.fromisoformat(key)
+            last = (
+                add_months(first, _LENGTHS[by])
+                if by in _LENGTHS
+                else first + timedelta(7 if by is Grouping.WEEK else 1)
+            )
+        except (ValueError, OverflowError):
+            return part
+        begins, ends = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (first, last))
+        begins = max(begins, part.occurred_from or begins)
+        ends = min(ends, part.occurred_to or ends)
+        return replace(part, occurred_from=begins, occurred_to=ends) if begins < ends else part
+    chosen: tuple[str, ...] = getattr(part, by.value)
+    return part.narrowed(**{by.value: (key,)}) if not chosen or key in chosen else part
+
+
 def _condition(selection: Selection) -> str:
     if selection.within is None:
         return ""
@@ -214,7 +312,8 @@ def _within_slices(statement: str, selection: Selection) -> str:
 
 def _arguments(corpus: Corpus, selection: Selection, joined: Sequence[Any] = ()) -> list[Any]:
     groups = orjson.dumps(_term_groups(corpus, selection.groups)).decode()
-    slices = [filters_json(part) for part in selection.filters.slices]
+    confined = [_confined(part, selection.within) if selection.within else part for part in selection.filters.slices]
+    slices = [filters_json(part) for part in confined]
     arguments: list[Any] = [slices, corpus.id, groups] if selection.filters.any_of else [corpus.id, groups, slices[0]]
     arguments += joined
     return arguments if selection.within is None else [*arguments, selection.within[1]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from core.errors import NotFound
+from core.tenant_session import seen_in_session
 from feedback.domain.filters import FacetVocabulary, Vocabulary
 from feedback.domain.records import CorpusRules, FacetRule
 from feedback.embedding import embedders_named, embedders_of, stored_name
@@ -85,13 +86,17 @@ def vocabulary_of(corpus: Corpus) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class CorpusState:
-    """How large a corpus is and how new; `as_of` is its newest record."""
+    """How large a corpus is and how new; `as_of` is its newest record.
+
+    `version` differs after every change: what was counted at one holds as long as it is the corpus's.
+    """
 
     documents: int
     passages: int
     terms: int
     as_of: datetime | None
     vectors: Mapping[str, int]
+    version: str = field(default="", compare=False)
 
     def lag(self, stored: str) -> int:
         """Return how many passages lack a vector that is filed under this name."""
@@ -99,18 +104,30 @@ class CorpusState:
 
 
 def corpus_state(*, corpus: Corpus) -> CorpusState:
-    """Return the corpus's size and the moment of its newest record."""
+    """Return the corpus's size and the moment of its newest record, the same until the session ends or writes."""
+    seen = seen_in_session()
+    if seen is None:
+        return _read_state(corpus)
+    key = ("corpus state", corpus.id)
+    if key not in seen:
+        seen[key] = _read_state(corpus)
+    state: CorpusState = seen[key]
+    return state
+
+
+def _read_state(corpus: Corpus) -> CorpusState:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT documents, passages, terms, newest_at, vectors FROM feedback_corpusstatistics"
+            # With the writer's transaction: a change that was rolled back gives its number to the next one.
+            "SELECT documents, passages, terms, newest_at, vectors, changes || '-' || xmin FROM feedback_corpusstatistics"
             " WHERE tenant_id = %s AND corpus_id = %s",
             [corpus.tenant_id, corpus.id],
         )
         row = cursor.fetchone()
     if row is None:
         return CorpusState(0, 0, 0, None, {})
-    documents, passages, terms, newest_at, vectors = row
-    return CorpusState(documents, passages, terms, newest_at, orjson.loads(vectors))
+    documents, passages, terms, newest_at, vectors, version = row
+    return CorpusState(documents, passages, terms, newest_at, orjson.loads(vectors), version)
 
 
 def embedding_lag(*, corpus: Corpus) -> int:

@@ -19,6 +19,7 @@ from django.db import connection
 
 from core.errors import NotFound
 from core.ids import new_id
+from core.tenant_session import forget_what_was_seen
 from feedback.domain.partitions import shard_of
 from feedback.models import TERM_DIMENSIONS
 from feedback.services.segment_nodes import forget_nodes
@@ -46,14 +47,15 @@ class Statistics:
 
 
 def lock_statistics(corpus: Corpus) -> Statistics:
-    """Become the corpus's one writer until the transaction ends.
+    """Become the corpus's one writer until the transaction ends; what was counted before has to be counted again.
 
     Raises: NotFound when the corpus has gone.
     """
+    forget_what_was_seen()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT documents, passages, total_length, average_length, k1, b, term_base, terms, newest_at"
-            "  FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s FOR UPDATE",
+            "UPDATE feedback_corpusstatistics SET changes = changes + 1 WHERE tenant_id = %s AND corpus_id = %s"
+            " RETURNING documents, passages, total_length, average_length, k1, b, term_base, terms, newest_at",
             [corpus.tenant_id, corpus.id],
         )
         row = cursor.fetchone()

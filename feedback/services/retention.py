@@ -109,7 +109,7 @@ def _forget(cursor: Any, tenant_id: UUID, corpus_id: UUID, before: datetime) -> 
     for embedder, count in vectors.items():
         left[embedder] = left.get(embedder, 0) - count
     cursor.execute(
-        "UPDATE feedback_corpusstatistics SET documents = documents - %s, passages = passages - %s,"
+        "UPDATE feedback_corpusstatistics SET changes = changes + 1, documents = documents - %s, passages = passages - %s,"
         " total_length = total_length - %s, vectors = %s::jsonb,"
         " newest_at = CASE WHEN newest_at < %s THEN NULL ELSE newest_at END WHERE tenant_id = %s AND corpus_id = %s",
         [documents, passages, length, orjson.dumps(left).decode(), before, tenant_id, corpus_id],

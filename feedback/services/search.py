@@ -99,7 +99,9 @@ def search_corpus(
 ) -> Search:
     """Search within a session of the corpus's tenant."""
     as_of = corpus_state(corpus=corpus).as_of
-    found = retrieve_scope(corpus=corpus, query=query, scope=scope, top_k=top_k, mode=mode, as_of=as_of)
+    found = retrieve_scope(
+        corpus=corpus, query=query, scope=scope, top_k=top_k, mode=mode, as_of=as_of, only_contenders=True
+    )
     # The hits of sets are ranked within their sets already.
     if not found.sets:
         found = second_stage(found, corpus=corpus, query=query)

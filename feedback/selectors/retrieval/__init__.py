@@ -10,6 +10,7 @@ from feedback.selectors.retrieval.question import (
     clamp_top_k,
     question_language,
     question_terms,
+    terms_of_texts,
 )
 from feedback.selectors.retrieval.search import rerank_hits, retrieve, serving_embedder
 from feedback.selectors.retrieval.second_stage import reranker_of, second_stage
@@ -33,4 +34,5 @@ __all__ = [
     "retrieve_scope",
     "second_stage",
     "serving_embedder",
+    "terms_of_texts",
 ]

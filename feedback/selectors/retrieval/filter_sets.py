@@ -27,6 +27,7 @@ def retrieve_scope(
     mode: Mode = Mode.HYBRID,
     language: str | None = None,
     as_of: datetime | None = None,
+    only_contenders: bool = False,
 ) -> Retrieved:
     """Return the candidates of one slice by their fused score, or of several sets the merged hits.
 
@@ -37,12 +38,28 @@ def retrieve_scope(
     """
     query = checked_query(query)
     if not scope.sets:
-        return retrieve(corpus=corpus, query=query, filters=scope.filters, top_k=top_k, mode=mode, language=language)
+        return retrieve(
+            corpus=corpus,
+            query=query,
+            filters=scope.filters,
+            top_k=top_k,
+            mode=mode,
+            language=language,
+            only_contenders=only_contenders,
+        )
     clamp_top_k(top_k)
     searched = []
     for named in scope.sets:
         wanted = named.top_k or top_k
-        found = retrieve(corpus=corpus, query=query, filters=named.filters, top_k=wanted, mode=mode, language=language)
+        found = retrieve(
+            corpus=corpus,
+            query=query,
+            filters=named.filters,
+            top_k=wanted,
+            mode=mode,
+            language=language,
+            only_contenders=True,
+        )
         searched.append((named, rerank_hits(found, top_k=wanted, as_of=as_of)))
     merged = merge_ranked([(named.name, found.hits) for named, found in searched], key=_identity(corpus))
     first = searched[0][1]

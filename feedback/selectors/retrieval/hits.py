@@ -12,7 +12,7 @@ from django.db import connection
 
 from feedback.domain.bm25 import term_weight
 from feedback.domain.retrieval import Hit, QuestionTerm
-from feedback.selectors.retrieval.arms import Found
+from feedback.selectors.retrieval.arms import Candidates, Found
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 def hits_of(
     corpus: Corpus,
     fused: Sequence[tuple[UUID, float]],
-    lexical: Sequence[Found],
-    semantic: Sequence[Found],
+    found: Candidates,
     terms: Sequence[QuestionTerm],
-    nearness: Mapping[UUID, float],
 ) -> list[Hit]:
-    by_words = {row.document_id: row for row in lexical}
-    by_vector = {row.document_id: row for row in semantic}
+    by_words = {row.document_id: row for row in found.lexical}
+    by_vector = {row.document_id: row for row in found.semantic}
     # The passage that the words chose; a record without a shared word is shown by its nearest passage.
     chosen = {identity: by_words.get(identity) or by_vector[identity] for identity, _ in fused}
     rows = _rows(corpus, list(chosen.values()))
@@ -47,7 +45,7 @@ def hits_of(
                 end=row["end"],
                 rank=rank,
                 lexical_score=round(math.fsum(contributions.values()), 6) if contributions else None,
-                vector_score=round(nearness[identity], 6) if identity in nearness else None,
+                vector_score=round(found.cosines[identity], 6) if identity in found.cosines else None,
                 fused_score=score,
                 rerank_score=score,
                 title=row["title"],

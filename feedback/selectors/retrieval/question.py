@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,25 +65,42 @@ def question_terms(*, corpus: Corpus, query: str, language: str | None = None) -
     record holds is looked up as the corpus's other languages write it, and taken so where the index has it.
     """
     language = language or question_language(corpus=corpus, query=query)
-    configuration = text_search_configuration(language)
+    return terms_of_texts(corpus=corpus, texts=[query], language=language)[0]
+
+
+def terms_of_texts(*, corpus: Corpus, texts: Sequence[str], language: str) -> list[tuple[QuestionTerm, ...]]:
+    """Return the words of each of some texts in one language as `question_terms` does, by one look into the index."""
+    if not texts:
+        return []
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT l.lexeme, t.term_id, coalesce(t.document_frequency, 0),"
+            "SELECT x.place, l.lexeme, t.term_id, coalesce(t.document_frequency, 0),"
             " coalesce((SELECT passages FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s), 0)"
-            "  FROM feedback_lexemes(%s::regconfig, %s, %s) l LEFT JOIN feedback_term t"
-            "    ON t.tenant_id = %s AND t.corpus_id = %s AND t.lexeme = l.lexeme AND t.document_frequency > 0"
-            " ORDER BY l.lexeme",
+            "  FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY x(body, extra, place)"
+            " CROSS JOIN LATERAL feedback_lexemes(%s::regconfig, x.body, string_to_array(x.extra, ' ')) l"
+            "  LEFT JOIN feedback_term t"
+            "    ON t.tenant_id = %s AND t.corpus_id = %s AND t.lexeme = l.lexeme AND t.document_frequency > 0",
             [
                 corpus.tenant_id,
                 corpus.id,
-                configuration,
-                lexical_text(_without_stop_words(query, language)),
-                exact_tokens(query) + cjk_bigrams(query),
+                [lexical_text(_without_stop_words(text, language)) for text in texts],
+                # None of them holds a space.
+                [" ".join(exact_tokens(text) + cjk_bigrams(text)) for text in texts],
+                text_search_configuration(language),
                 corpus.tenant_id,
                 corpus.id,
             ],
         )
-        rows = cursor.fetchall()
+        found = cursor.fetchall()
+    rows: dict[int, list[tuple[str, int | None, int, int]]] = defaultdict(list)
+    for place, *row in found:
+        rows[place].append(tuple(row))
+    return [_terms(corpus, text, language, rows[place]) for place, text in enumerate(texts, start=1)]
+
+
+def _terms(
+    corpus: Corpus, query: str, language: str, rows: Sequence[tuple[str, int | None, int, int]]
+) -> tuple[QuestionTerm, ...]:
     terms = {
         lexeme: QuestionTerm(lexeme, term_id, frequency, idf(passages, frequency))
         for lexeme, term_id, frequency, passages in rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,19 +13,29 @@ from django.conf import settings
 
 from core.clock import utc_now
 from core.observability import metrics
+from feedback.clients.rerankers.registry import OFF
 from feedback.domain.emphasis import emphasis_of
 from feedback.domain.filters import FilterSet
 from feedback.domain.fusion import REFERENCE_RANK, ArmBalance, adaptive_fusion, reciprocal_rank_fusion, weighted_fusion
 from feedback.domain.question_frames import without_frame
-from feedback.domain.rerank import SECOND_STAGE_DEPTH, Candidate, RerankRules, coverage, neutral_rules, rerank
+from feedback.domain.rerank import (
+    SECOND_STAGE_DEPTH,
+    Candidate,
+    RerankRules,
+    contenders,
+    coverage,
+    neutral_rules,
+    rerank,
+)
 from feedback.domain.retrieval import Mode, Retrieved, slip_note
 from feedback.domain.text import respelled
 from feedback.embedding import balance_of, embedder, embedders_of, stored_name
 from feedback.selectors.corpora import CorpusState, corpus_state
 from feedback.selectors.retrieval.alternative import read_slips
-from feedback.selectors.retrieval.arms import Found, score_lexical, search_lexical, search_vector
+from feedback.selectors.retrieval.arms import Candidates, Found, search_arms
 from feedback.selectors.retrieval.hits import hits_of
 from feedback.selectors.retrieval.question import checked_query, clamp_top_k, question_language, question_terms
+from feedback.selectors.retrieval.second_stage import reranker_of
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -39,10 +49,13 @@ def retrieve(
     top_k: int | None = None,
     mode: Mode = Mode.HYBRID,
     language: str | None = None,
+    only_contenders: bool = False,
 ) -> Retrieved:
     """Search both arms within the filters and fuse; ordered by the fused score.
 
-    `language` is the query's where it is known. Candidates are top-k times the multiplier; `rerank_hits` orders them anew and cuts.
+    `language` is the query's where it is known. Candidates are top-k times the multiplier; `rerank_hits` orders them
+    anew and cuts. With `only_contenders` those are left out that it could not bring among the first top_k, whatever
+    they hold: none is read in vain.
     Raises: InvalidInput for a blank or oversized query or a bad top_k.
     """
     query = checked_query(query)
@@ -58,30 +71,39 @@ def retrieve(
         terms = question_terms(corpus=corpus, query=searched, language=language)
         notes += tuple(slip_note(typed, read) for typed, read in slips)
     pool = pool_of(wanted)
-    lexical = search_lexical(corpus, terms, filters, pool) if mode is not Mode.VECTOR else []
-    semantic: list[Found] = []
     # Asked for vectors alone, even those mean more than nothing that the model hardly reads.
     name, lag = serving_embedder(corpus, state, searched if mode is Mode.HYBRID else None)
     if mode is Mode.HYBRID and name is None:
         notes = (*notes, "no embedder of the corpus reads this script: found by words alone")
-    if mode is not Mode.LEXICAL and name is not None:
-        only = [row.document_id for row in lexical] if settings.WISDOM.vector_scope == "lexical" else None
-        if mode is Mode.VECTOR or only is None or only:
-            semantic = search_vector(corpus, name, searched, filters, pool, only if mode is Mode.HYBRID else None)
-    words = {row.document_id: row.score for row in lexical}
-    nearness = {row.document_id: row.score for row in semantic}
-    if mode is Mode.HYBRID and name is not None:
-        # What one arm found is scored by the other, too: fusion weighs scores, a reader compares them, and the
-        # relevance gate needs a cosine of every hit.
-        if beyond := [row.document_id for row in lexical if row.document_id not in nearness]:
-            more = search_vector(corpus, name, searched, FilterSet(), len(beyond), beyond)
-            nearness.update((row.document_id, row.score) for row in more)
-        if len(lexical) >= pool:
-            words.update(score_lexical(terms, [row for row in semantic if row.document_id not in words]))
+    # What one arm found is scored by the other, too: fusion weighs scores, a reader compares them, and the relevance
+    # gate needs a cosine of every hit.
+    found = search_arms(
+        corpus,
+        terms,
+        (name, searched) if mode is not Mode.LEXICAL and name is not None else None,
+        filters,
+        pool,
+        by_words=mode is not Mode.VECTOR,
+        by_vectors=settings.WISDOM.vector_scope if mode is Mode.HYBRID else "corpus",
+    )
     strategy = _strategy(corpus) if mode is Mode.HYBRID else mode.value
     balance = balance_of(name, language)
-    fused = _fuse(corpus, strategy, lexical, semantic, words, nearness, balance)
-    hits = hits_of(corpus, fused[:pool], lexical, semantic, terms, nearness)
+    fused = _fuse(corpus, strategy, found, balance)
+    lexical_weight = _lexical_weight(corpus, strategy, found.semantic, balance)
+    named = emphasis_of(searched, language=language)
+    read = fused[:pool]
+    # A second stage reads more of them, and weighs the others anew.
+    if only_contenders and reranker_of(corpus) == OFF:
+        weights = {term.lexeme: term.idf for term in terms}
+        places = contenders(
+            _relevance([score for _, score in read]),
+            [coverage(found.held.get(identity, ()), weights) for identity, _ in read],
+            top_k=wanted,
+            rules=neutral_rules(lexical_weight),
+            named=named.features,
+        )
+        read = [read[place] for place in places]
+    hits = hits_of(corpus, read, found, terms)
     metrics.SEARCHES.labels(strategy=strategy).inc()
     metrics.SEARCH_HITS.observe(min(wanted, len(hits)))
     return Retrieved(
@@ -94,9 +116,9 @@ def retrieve(
         candidates=len(fused),
         notes=notes,
         searched=searched,
-        lexical_weight=_lexical_weight(corpus, strategy, semantic, balance),
+        lexical_weight=lexical_weight,
         slips=slips,
-        emphasis=emphasis_of(searched, language=language),
+        emphasis=named,
         beyond=tuple(identity for identity, _ in fused[pool:]),
     )
 
@@ -128,28 +150,27 @@ def _strategy(corpus: Corpus) -> str:
 def _fuse(
     corpus: Corpus,
     strategy: str,
-    lexical: Sequence[Found],
-    semantic: Sequence[Found],
-    words: Mapping[UUID, float],
-    nearness: Mapping[UUID, float],
+    found: Candidates,
     balance: ArmBalance,
 ) -> list[tuple[UUID, float]]:
     wisdom = settings.WISDOM
     if strategy == Mode.LEXICAL:
-        return [(row.document_id, row.score) for row in lexical]
+        return [(row.document_id, row.score) for row in found.lexical]
     if strategy == Mode.VECTOR:
-        return [(row.document_id, row.score) for row in semantic]
+        return [(row.document_id, row.score) for row in found.semantic]
     if strategy == "weighted":
         return weighted_fusion(
-            {row.document_id: row.score for row in lexical},
-            {row.document_id: row.score for row in semantic},
+            {row.document_id: row.score for row in found.lexical},
+            {row.document_id: row.score for row in found.semantic},
             lam=float(corpus.options.get("fusion_lambda", wisdom.fusion_lambda)),
         )
     if strategy == "adaptive":
-        return adaptive_fusion(words, nearness, semantic_ranking=[row.score for row in semantic], balance=balance)
+        return adaptive_fusion(
+            found.words, found.cosines, semantic_ranking=[row.score for row in found.semantic], balance=balance
+        )
     return reciprocal_rank_fusion(
-        [row.document_id for row in lexical],
-        [row.document_id for row in semantic],
+        [row.document_id for row in found.lexical],
+        [row.document_id for row in found.semantic],
         k=int(corpus.options.get("rrf_k", wisdom.rrf_k)),
     )
 
@@ -181,14 +202,14 @@ def rerank_hits(
     """
     wanted, _ = clamp_top_k(top_k)
     hits = {hit.document_id: hit for hit in retrieved.hits}
-    best = max((hit.fused_score for hit in retrieved.hits), default=0.0)
+    relevance = _relevance([hit.fused_score for hit in retrieved.hits])
     weights = {term.lexeme: term.idf for term in retrieved.terms}
     named = retrieved.emphasis
     ranked = rerank(
         [
             Candidate(
                 key=hit.document_id,
-                relevance=hit.fused_score / best if best > 0 else 0.0,
+                relevance=of_best,
                 coverage=coverage(hit.terms.keys(), weights),
                 source=hit.source,
                 occurred_at=hit.occurred_at if hit.has_date else None,
@@ -197,7 +218,7 @@ def rerank_hits(
                 phrase=named.phrase_share(hit.passage_text) if named.pairs else None,
                 cross_encoder=opinion,
             )
-            for hit, opinion in zip(retrieved.hits, _second_opinions(retrieved), strict=True)
+            for hit, of_best, opinion in zip(retrieved.hits, relevance, _second_opinions(retrieved), strict=True)
         ],
         rules=rules or neutral_rules(retrieved.lexical_weight),
         as_of=as_of or utc_now(),
@@ -209,6 +230,12 @@ def rerank_hits(
             for rank, item in enumerate(ranked[: wanted if cuts else None], start=1)
         ),
     )
+
+
+def _relevance(fused: Sequence[float]) -> list[float]:
+    """Return each fused score as a share of the best, in [0, 1]; a cosine may be below 0."""
+    best = max(fused, default=0.0)
+    return [max(0.0, score / best) if best > 0 else 0.0 for score in fused]
 
 
 def _second_opinions(retrieved: Retrieved) -> list[float | None]:
