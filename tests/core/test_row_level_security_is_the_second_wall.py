@@ -155,12 +155,25 @@ def test_the_search_functions_know_the_tenant_by_the_session_alone(
     assert anothers == [(0,)]
 
 
+def test_passages_are_read_by_their_own_tenant_alone(both_hold, tenant, other_tenant, app_connection):
+    own = "SELECT array_agg(id), array_agg(occurred_at) FROM feedback_passage"
+    with _session(app_connection, other_tenant):
+        named = app_connection.execute(own).fetchone()
+        theirs = app_connection.execute("SELECT count(*) FROM feedback_passages(%s, %s)", named).fetchone()
+    with _session(app_connection, tenant):
+        ours = app_connection.execute("SELECT count(*) FROM feedback_passages(%s, %s)", named).fetchone()
+
+    assert (theirs, ours) == ((1,), (0,))
+
+
 @pytest.mark.parametrize(
     "search",
     [
         "SELECT * FROM feedback_matching(gen_random_uuid(), '[]', '{}')",
         "SELECT * FROM feedback_search_lexical(gen_random_uuid(), '{1}', '{1}', '{}', 10)",
         "SELECT * FROM feedback_search_vector(gen_random_uuid(), 0, 'static', '[1,0]', '{}', 10)",
+        "SELECT * FROM feedback_search(gen_random_uuid(), 0, 'static', '[1,0]', '{1}', '{1}', '{}', 10, 9, true, 'corpus')",
+        "SELECT * FROM feedback_passages(ARRAY[gen_random_uuid()], ARRAY[now()])",
     ],
 )
 def test_the_search_functions_answer_nobody_without_a_session(both_hold, app_connection, search):

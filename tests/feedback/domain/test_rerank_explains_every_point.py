@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.domain.rerank import Candidate, RerankRules, coverage, neutral_rules, recency, rerank
+from feedback.domain.rerank import Candidate, RerankRules, contenders, coverage, neutral_rules, recency, rerank
 
 AS_OF = datetime(2026, 11, 30, tzinfo=UTC)
 unit = st.floats(0, 1)
@@ -45,6 +46,48 @@ def test_features_add_up_to_the_score(found: list[Candidate[int]], given_rules: 
         assert set(entry.features) - {"cross_encoder"} == {"relevance", "recency", "source", "coverage"}
         assert entry.score == pytest.approx(sum(entry.features.values()))
         assert 0 <= entry.score <= 1
+
+
+@given(
+    st.lists(
+        st.builds(
+            Candidate,
+            key=st.uuids(),
+            relevance=unit,
+            coverage=unit,
+            source=st.sampled_from(["survey", "call"]),
+            occurred_at=st.none() | st.datetimes(timezones=st.just(UTC)),
+            exact=unit,
+            phrase=unit,
+        ),
+        max_size=12,
+    ),
+    rules,
+    st.integers(1, 12),
+)
+def test_who_is_no_contender_would_not_have_come_among_the_first(
+    found: list[Candidate[UUID]], given_rules: RerankRules, top_k: int
+) -> None:
+    kept = contenders(
+        [candidate.relevance for candidate in found],
+        [candidate.coverage for candidate in found],
+        top_k=top_k,
+        rules=given_rules,
+        named=("exact", "phrase"),
+    )
+    everybody = rerank(found, rules=given_rules, as_of=AS_OF)[:top_k]
+    contending = rerank([found[place] for place in kept], rules=given_rules, as_of=AS_OF)[:top_k]
+
+    assert [entry.key for entry in contending] == [entry.key for entry in everybody]
+
+
+def test_only_those_who_could_still_come_first_are_contenders() -> None:
+    rules = neutral_rules(0.5)
+    relevance, covered = [1.0, 0.9, 0.89, 0.5], [1.0, 1.0, 1.0, 1.0]
+
+    assert contenders(relevance, covered, top_k=2, rules=rules, named=()) == [0, 1]
+    assert contenders(relevance, covered, top_k=2, rules=rules, named=("phrase",)) == [0, 1, 2]
+    assert contenders(relevance, covered, top_k=4, rules=rules, named=()) == [0, 1, 2, 3]
 
 
 def test_neutral_pass_ignores_age_and_source() -> None:
