@@ -39,7 +39,7 @@ LIMIT_OF_VECTOR_BUILD = 1.45
 LIMIT_OF_ORDERING = 1.30  # fusion, rerank, grounding
 
 DOCUMENTS = (1_000, 3_000, 9_000, 27_000)
-# All sizes are searched through a graph; by default it begins at 12,000 vectors.
+# All sizes are searched through a graph; by default it begins at 5,000 vectors.
 GRAPH_FROM = 500
 # A page of results is ten times four candidates.
 POOL = 40

@@ -302,16 +302,19 @@ class Ours:
         return [(names[identity], text) for identity, *_, text in found]
 
     def _whole(self, text: str, mode: str) -> list[str]:
+        from feedback.domain.filter_sets import Scope
         from feedback.domain.retrieval import Mode
-        from feedback.selectors.retrieval import rerank_hits, retrieve
+        from feedback.services.search import search_corpus
 
         with self._session(self._tenant):
-            found = retrieve(corpus=self._corpus, query=text, top_k=TOP, mode=Mode(mode))
-            return [hit.doc_id for hit in rerank_hits(found, top_k=TOP).hits]
+            found = search_corpus(corpus=self._corpus, query=text, scope=Scope(), top_k=TOP, mode=Mode(mode)).found
+            return [hit.doc_id for hit in found.hits]
 
-    def _read_names(self) -> dict[Any, str]:
+    def _read_names(self) -> dict[str, str]:
         return dict(
-            self._query("SELECT id, external_id FROM feedback_documentkey WHERE tenant_id = %s AND corpus_id = %s")
+            self._query(
+                "SELECT id::text, external_id FROM feedback_documentkey WHERE tenant_id = %s AND corpus_id = %s"
+            )
         )
 
     def _query(self, statement: str) -> list[tuple[Any, ...]]:

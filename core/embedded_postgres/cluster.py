@@ -150,7 +150,7 @@ def configure(cluster: Path, account: Account | None) -> None:
     text = _CONFIGURATION.format(
         socket_folder=socket_folder,
         shared_memory=shared_memory_kind(),
-        shared_buffers=max(32, min(memory // 8, 512)),
+        shared_buffers=max(32, min(memory // 8, 4096)),
         effective_cache_size=max(128, memory // 2),
         maintenance_work_mem=max(32, min(memory // 16, 512)),
     )

@@ -158,7 +158,7 @@ class Retrieved:
     reranker: str | None = None
     rerank_pairs: int = 0
     # Documents that were fused, in order, and cut with the pool: an explanation names their rank.
-    beyond: tuple[UUID, ...] = ()
+    beyond: tuple[str, ...] = ()
     # With filter sets: what each gave. The hits are ranked within their sets, and merged.
     sets: tuple[SetFound, ...] = ()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def _assert_equals(found: list[Found], ranking: dict[Any, float], limit: int, to
     assert len({row.document_id for row in found}) == len(found)
     assert [row.score for row in found] == pytest.approx(list(ranking.values())[:limit], abs=tolerance)
     for row in found:
-        assert row.score == pytest.approx(ranking[row.document_id], abs=tolerance)
+        assert row.score == pytest.approx(ranking[UUID(row.document_id)], abs=tolerance)
 
 
 @EXAMPLES
@@ -219,7 +220,7 @@ def test_the_graph_gives_as_many_records_as_match(oracle, filters, question, lim
     assert len({row.document_id for row in found}) == len(found)
     assert [row.score for row in found] == sorted((row.score for row in found), reverse=True)
     # A passage that the graph missed may cost its record score, never the other way round.
-    assert all(row.score <= ranking[row.document_id] + 1e-4 for row in found)
+    assert all(row.score <= ranking[UUID(row.document_id)] + 1e-4 for row in found)
     if kept.sum() > EXACT_LIMIT and not filters.ids:
         assert path is VectorPath.GRAPH
     if path is VectorPath.EXACT:

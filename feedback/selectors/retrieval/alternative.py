@@ -140,7 +140,7 @@ def _as_written(corpus: Corpus, term: QuestionTerm) -> str | None:
     found = search_lexical(corpus, [term], FilterSet(), 1)
     with connection.cursor() as cursor:
         cursor.execute(
-            'SELECT text, start, "end", language FROM feedback_passages(%s, %s)',
+            'SELECT text, start, "end", language FROM feedback_passages(%s::uuid[], %s::timestamptz[])',
             [[row.passage_id for row in found], [row.occurred_at for row in found]],
         )
         row = cursor.fetchone()

@@ -40,11 +40,12 @@ class VectorPath(StrEnum):
 class Found:
     """A row of one arm: a document by its best passage there.
 
-    `occurred_at` is as the database writes it: it goes back there to find the passage's partition, and nowhere else.
+    Ids are as the database writes them, hundreds of them for ten that become hits; so is `occurred_at`, which finds the
+    passage's partition.
     """
 
-    document_id: UUID
-    passage_id: UUID
+    document_id: str
+    passage_id: str
     occurred_at: str
     score: float
 
@@ -59,9 +60,9 @@ class Candidates:
 
     lexical: list[Found]
     semantic: list[Found]
-    cosines: dict[UUID, float]
-    words: dict[UUID, float]
-    held: dict[UUID, tuple[str, ...]]
+    cosines: dict[str, float]
+    words: dict[str, float]
+    held: dict[str, tuple[str, ...]]
 
 
 def search_arms(
@@ -82,7 +83,7 @@ def search_arms(
     by_vectors = by_vectors if embedding else "no"
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT document_id, passage_id, occurred_at::text, word_rank, words, vector_rank, cosine, held, path"
+            "SELECT document_id::text, passage_id::text, occurred_at::text, word_rank, words, vector_rank, cosine, held, path"
             "  FROM feedback_search(%s, %s, %s, %s::halfvec, %s::integer[], %s::double precision[], %s::jsonb, %s, %s, %s, %s)",
             [
                 corpus.id,
@@ -120,7 +121,7 @@ def search_lexical(corpus: Corpus, terms: Sequence[QuestionTerm], filters: Filte
         return []
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT document_id, passage_id, occurred_at::text, score"
+            "SELECT document_id::text, passage_id::text, occurred_at::text, score"
             "  FROM feedback_search_lexical(%s, %s, %s, %s::jsonb, %s)",
             [
                 corpus.id,
@@ -163,7 +164,7 @@ def scan_vectors(
     """Search by meaning and say by which path; `exact_limit` is the most vectors that are scanned one by one."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT document_id, passage_id, occurred_at::text, score, path"
+            "SELECT document_id::text, passage_id::text, occurred_at::text, score, path"
             "  FROM feedback_search_vector(%s, %s, %s, %s::halfvec, %s::jsonb, %s, %s, %s)",
             [
                 corpus.id,

@@ -119,8 +119,8 @@ class _Search:
             **self._arms(record, filters, retrieved),
         }
         pool = [hit.document_id for hit in retrieved.hits]
-        if record.id in retrieved.beyond:
-            numbers["fused_rank"] = len(pool) + retrieved.beyond.index(record.id) + 1
+        if str(record.id) in retrieved.beyond:
+            numbers["fused_rank"] = len(pool) + retrieved.beyond.index(str(record.id)) + 1
             numbers["fused_of"] = len(pool) + len(retrieved.beyond)
             return explanation.beyond_pool(record.external_id, numbers)
         if record.id not in pool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def hits_of(
     corpus: Corpus,
-    fused: Sequence[tuple[UUID, float]],
+    fused: Sequence[tuple[str, float]],
     found: Candidates,
     terms: Sequence[QuestionTerm],
 ) -> list[Hit]:
@@ -31,15 +31,15 @@ def hits_of(
     rows = _rows(corpus, list(chosen.values()))
     hits = []
     for rank, (identity, score) in enumerate(fused, start=1):
-        row = rows.get(chosen[identity].passage_id)
+        row = rows.get(passage_id := UUID(chosen[identity].passage_id))
         if row is None:
             continue
         contributions = _contributions(row, terms)
         hits.append(
             Hit(
                 doc_id=row["external_id"],
-                document_id=identity,
-                passage_id=chosen[identity].passage_id,
+                document_id=UUID(identity),
+                passage_id=passage_id,
                 revision=row["revision"],
                 start=row["start"],
                 end=row["end"],
@@ -78,7 +78,7 @@ def _rows(corpus: Corpus, found: Sequence[Found]) -> dict[UUID, dict[str, Any]]:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT p.*, s.average_length, s.k1, s.b FROM feedback_passages(%s, %s) p"
+            "SELECT p.*, s.average_length, s.k1, s.b FROM feedback_passages(%s::uuid[], %s::timestamptz[]) p"
             "  JOIN feedback_corpusstatistics s ON s.tenant_id = %s AND s.corpus_id = %s",
             [
                 [row.passage_id for row in found],

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from django.conf import settings
 
@@ -152,7 +151,7 @@ def _fuse(
     strategy: str,
     found: Candidates,
     balance: ArmBalance,
-) -> list[tuple[UUID, float]]:
+) -> list[tuple[str, float]]:
     wisdom = settings.WISDOM
     if strategy == Mode.LEXICAL:
         return [(row.document_id, row.score) for row in found.lexical]
@@ -201,14 +200,13 @@ def rerank_hits(
     `as_of` is the corpus's newest record. Ties keep the fused order.
     """
     wanted, _ = clamp_top_k(top_k)
-    hits = {hit.document_id: hit for hit in retrieved.hits}
     relevance = _relevance([hit.fused_score for hit in retrieved.hits])
     weights = {term.lexeme: term.idf for term in retrieved.terms}
     named = retrieved.emphasis
     ranked = rerank(
         [
             Candidate(
-                key=hit.document_id,
+                key=place,
                 relevance=of_best,
                 coverage=coverage(hit.terms.keys(), weights),
                 source=hit.source,
@@ -218,7 +216,9 @@ def rerank_hits(
                 phrase=named.phrase_share(hit.passage_text) if named.pairs else None,
                 cross_encoder=opinion,
             )
-            for hit, of_best, opinion in zip(retrieved.hits, relevance, _second_opinions(retrieved), strict=True)
+            for place, (hit, of_best, opinion) in enumerate(
+                zip(retrieved.hits, relevance, _second_opinions(retrieved), strict=True)
+            )
         ],
         rules=rules or neutral_rules(retrieved.lexical_weight),
         as_of=as_of or utc_now(),
@@ -226,7 +226,7 @@ def rerank_hits(
     return replace(
         retrieved,
         hits=tuple(
-            replace(hits[item.key], rank=rank, rerank_score=item.score, features=dict(item.features))
+            replace(retrieved.hits[item.key], rank=rank, rerank_score=item.score, features=dict(item.features))
             for rank, item in enumerate(ranked[: wanted if cuts else None], start=1)
         ),
     )
