@@ -111,12 +111,14 @@ def _mentions(corpus: Corpus, plan: Plan, filters: FilterSet, admitted: int, evi
     if plan.asks_for_what_is_not:
         return []
     is_asked = plan.intent is Intent.HOW_MANY
-    facts = []
+    facts: list[Fact] = []
     for facet, selection in topic_facets(corpus=corpus, plan=plan, filters=filters, evidence=evidence, or_all=is_asked):
         count = count_matching(corpus=corpus, selection=selection)
         if count.value:
             facts.append(Fact(FactKind.MENTIONS, facet.text, measured(count, selection, denominator=admitted)))
-    return facts[:_MAX_FACETS]
+        if len(facts) == _MAX_FACETS:
+            break
+    return facts
 
 
 def _sides(corpus: Corpus, results: Sequence[ToolResult[Any]]) -> list[Fact]:

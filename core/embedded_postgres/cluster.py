@@ -152,7 +152,7 @@ def configure(cluster: Path, account: Account | None) -> None:
         shared_memory=shared_memory_kind(),
         shared_buffers=max(32, min(memory // 8, 4096)),
         effective_cache_size=max(128, memory // 2),
-        maintenance_work_mem=max(32, min(memory // 16, 512)),
+        maintenance_work_mem=max(32, min(memory // 8, 2048)),
     )
     written = cluster / "wisdom.conf.new"
     written.write_text(text, encoding="utf-8")

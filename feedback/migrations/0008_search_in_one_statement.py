@@ -9,6 +9,7 @@ from django.db import migrations, models
 
 before = import_module("feedback.migrations.0006_passage_scores")
 certified = import_module("feedback.migrations.0003_certified_lexical_search")
+segments = import_module("feedback.migrations.0004_vector_segments")
 
 # Both arms, what one found scored by the other, and which of the question's words each candidate holds: places in p_terms.
 # A record that both found is shown by the passage that its words chose. Without p_by_words that arm is not searched, and
@@ -49,9 +50,50 @@ BEGIN
 END $$;
 """
 SIGNATURE = "feedback_search(uuid, integer, text, halfvec, integer[], double precision[], jsonb, integer, integer, boolean, text)"
-# Graphs serve smaller corpora now (decision 15): of the nearest 40 among 10,000, 99.6 % instead of 99.1 are found.
-VECTOR = "feedback_search_vector(uuid, integer, text, halfvec, jsonb, integer, uuid[], integer)"
+# Graphs serve smaller corpora now (decision 15), where each statement shows: the segments are read once, and what lies above
+# them only where something does. With ef_search 200 instead of 100, of the nearest 40 among 10,000 99.6 % instead of 99.1
+# are found.
+VECTOR_CHANGES = {
+    "  v_segment record;\n": "  v_segment feedback_vectorsegment;\n  v_segments feedback_vectorsegment[];\n  v_last bigint;\n",
+    "  v_largest record;\n": "  v_largest feedback_vectorsegment;\n",
+    "SELECT (s.vectors->>%L)::integer FROM": "SELECT (s.vectors->>%L)::integer, s.last_vector FROM",
+    "      INTO v_total;\n": "      INTO v_total, v_last;\n",
+    """      EXECUTE format('SELECT g.id, g.dimensions, max(g.upto) OVER () upto FROM feedback_vectorsegment g WHERE g.tenant_id = %L AND g.corpus_id = %L AND g.embedder = %L AND g.is_serving'
+                     ' ORDER BY g.rows DESC LIMIT 1', v_tenant, p_corpus, p_embedder) INTO v_largest;
+      v_above := v_largest.upto;
+      v_by_graph := v_above IS NOT NULL;
+""": """      EXECUTE format('SELECT array_agg(g ORDER BY g.rows DESC), max(g.upto) FROM feedback_vectorsegment g WHERE g.tenant_id = %L AND g.corpus_id = %L AND g.embedder = %L AND g.is_serving',
+                     v_tenant, p_corpus, p_embedder) INTO v_segments, v_above;
+      v_by_graph := v_above IS NOT NULL;
+      v_largest := v_segments[1];
+""",
+    """      EXECUTE format(v_exact, format(' AND p.number > %s', v_above)) INTO v_found USING p_vector, v_rows, v_documents;
+      v_read := coalesce(cardinality(v_found), 0);
+      FOR v_segment IN EXECUTE format('SELECT g.id, g.dimensions, g.above, g.upto FROM feedback_vectorsegment g WHERE g.tenant_id = %L AND g.corpus_id = %L AND g.embedder = %L AND g.is_serving',
+                                      v_tenant, p_corpus, p_embedder)
+      LOOP
+""": """      v_found := NULL;
+      IF v_last > v_above THEN
+        EXECUTE format(v_exact, format(' AND p.number > %s', v_above)) INTO v_found USING p_vector, v_rows, v_documents;
+      END IF;
+      v_read := coalesce(cardinality(v_found), 0);
+      FOREACH v_segment IN ARRAY v_segments LOOP
+""",
+    "SET hnsw.ef_search = 100": "SET hnsw.ef_search = 200",
+    "CREATE FUNCTION": "CREATE OR REPLACE FUNCTION",
+    "DEFAULT 12000": "DEFAULT 5000",
+}
 PASSAGES = "feedback_passages(uuid[], timestamptz[])"
+
+
+def vector():
+    """Return the function of 0004 with its changes."""
+    body = segments.SEARCH
+    for old, new in VECTOR_CHANGES.items():
+        if old not in body:
+            raise ValueError(f"0004 has no {old!r}")
+        body = body.replace(old, new)
+    return body
 
 
 def forwards(apps, schema_editor):
@@ -60,7 +102,7 @@ def forwards(apps, schema_editor):
     before.backwards(apps, schema_editor)
     schema_editor.execute(SEARCH, params=None)
     certified._belongs_to_search(schema_editor, SIGNATURE)
-    schema_editor.execute(f"ALTER FUNCTION {VECTOR} SET hnsw.ef_search = 200")
+    schema_editor.execute(vector(), params=None)
     schema_editor.execute(f"ALTER FUNCTION {PASSAGES} SECURITY DEFINER")
     certified._belongs_to_search(schema_editor, PASSAGES)
 
@@ -68,7 +110,7 @@ def forwards(apps, schema_editor):
 def backwards(apps, schema_editor):
     schema_editor.execute("SELECT '[1]'::vector")
     schema_editor.execute(f"DROP FUNCTION {SIGNATURE}")
-    schema_editor.execute(f"ALTER FUNCTION {VECTOR} SET hnsw.ef_search = 100")
+    schema_editor.execute(segments.SEARCH.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"), params=None)
     schema_editor.execute(f"ALTER FUNCTION {PASSAGES} OWNER TO current_user")
     schema_editor.execute(f"ALTER FUNCTION {PASSAGES} SECURITY INVOKER")
     before.forwards(apps, schema_editor)

@@ -78,7 +78,7 @@ def waiting_vectors(corpus: Corpus) -> int:
         for name in embedders_of(corpus).names:
             stored = stored_name(name)
             if embedder(name).dimensions <= _MAX_DIMENSIONS and _is_large(corpus, stored):
-                rows = _waiting(corpus, stored, _serving(corpus, stored)).rows
+                rows = _waiting(corpus, stored, _serving(corpus, stored), policy.MAX_ROWS).rows
                 total += rows if rows >= policy.MIN_WAITING else 0
     return total
 
@@ -101,7 +101,13 @@ def _serving(corpus: Corpus, stored: str) -> list[VectorSegment]:
     )
 
 
-def _waiting(corpus: Corpus, stored: str, serving: Sequence[VectorSegment]) -> Span:
+def _most_rows(name: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_size_bytes(current_setting('maintenance_work_mem'))")
+        return policy.most_rows(cursor.fetchone()[0], embedder(name).dimensions)
+
+
+def _waiting(corpus: Corpus, stored: str, serving: Sequence[VectorSegment], most: int) -> Span:
     above = serving[-1].upto if serving else 0
     with connection.cursor() as cursor:
         cursor.execute(
@@ -113,7 +119,7 @@ def _waiting(corpus: Corpus, stored: str, serving: Sequence[VectorSegment]) -> S
                 corpus.id,
                 stored,
                 above,
-                policy.MAX_ROWS,
+                most,
             ],
         )
         rows, upto = cursor.fetchone()
@@ -130,7 +136,8 @@ def _build_next(corpus: Corpus, name: str, now: datetime) -> int:
             _retire(corpus, serving, now)
             return 0
         spans = [Span(segment.above, segment.upto, segment.rows) for segment in serving]
-        span = policy.next_segment(spans, _waiting(corpus, stored, serving))
+        most = _most_rows(name)
+        span = policy.next_segment(spans, _waiting(corpus, stored, serving, most), max_rows=most)
         if span is None:
             return 0
         segment = _build(corpus, stored, embedder(name).dimensions, span)

@@ -8,7 +8,7 @@ from math import ceil, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback.domain.segments import MAX_ROWS, MIN_WAITING, Span, next_segment
+from feedback.domain.segments import MAX_ROWS, MIN_WAITING, Span, most_rows, next_segment
 
 
 def _grow(arrivals: list[int]) -> tuple[list[Span], int, int]:
@@ -53,6 +53,15 @@ def test_a_few_vectors_build_nothing():
     waiting = Span(100, 100 + MIN_WAITING - 1, MIN_WAITING - 1)
 
     assert next_segment([Span(0, 100, 100)], waiting) is None
+
+
+def test_a_graph_is_as_large_as_fits_into_memory():
+    megabyte = 1 << 20
+
+    assert most_rows(512 * megabyte, 256) == 512 * megabyte // 1_712
+    assert most_rows(512 * megabyte, 384) < most_rows(512 * megabyte, 256)
+    assert most_rows(64_000 * megabyte, 256) == MAX_ROWS
+    assert most_rows(64 * megabyte, 256) == 100_000
 
 
 def test_a_full_segment_is_left_alone():
