@@ -2,6 +2,9 @@
 --     psql -h HOST -U SUPERUSER -d postgres -f deploy/database.sql
 -- Then give both roles a password (\password wisdom_owner, \password wisdom_app) and name them in
 -- WA_DATABASE_OWNER_DSN and WA_DATABASE_DSN.
+-- In its configuration: shared_buffers, a quarter of the memory; maintenance_work_mem, which decides how large the graphs
+-- over vectors get (a million vectors of 256 dimensions take 1.7 GB while they are built; with less there are more graphs,
+-- and each search asks all of them).
 \set ON_ERROR_STOP on
 
 -- Owns the tables and migrates. CREATEDB is for the tests, which make databases of their own.

@@ -3,7 +3,7 @@
 Every count comes with up to five of its records; `list_matching` gives all of them.
 
 What was counted is remembered for as long as the corpus stays as it was (decision 15): a number that is stated and
-then checked is read from the records once.
+then checked is read from the records once. Counts without near-duplicates are not: clusters change by themselves.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def _mentioning(terms: Sequence[QuestionTerm], filters: FilterSet) -> Selection:
 
 def count_matching(*, corpus: Corpus, selection: Selection, with_distinct: bool = False) -> Count:
     """Count the records of a selection, with `with_distinct` also what they say without its near-duplicates."""
-    return _remembered(
-        corpus, ["count", selection.as_json(), with_distinct], lambda: _count(corpus, selection, with_distinct)
-    )
+    if with_distinct:
+        return _count(corpus, selection, with_distinct)
+    return _remembered(corpus, ["count", selection.as_json()], lambda: _count(corpus, selection, with_distinct))
 
 
 def _count(corpus: Corpus, selection: Selection, with_distinct: bool) -> Count:
@@ -174,9 +174,11 @@ def group_matching(
     An interval without a record is not listed; a record without the grouping's value is in no group, as one
     without a date of its own is in no interval.
     """
+    if with_distinct:
+        return _group(corpus, selection, by, limit, with_distinct)
     return _remembered(
         corpus,
-        ["groups", selection.as_json(), with_distinct, by.value, limit],
+        ["groups", selection.as_json(), by.value, limit],
         lambda: _group(corpus, selection, by, limit, with_distinct),
     )
 

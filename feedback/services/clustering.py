@@ -78,7 +78,7 @@ def cluster_waiting(
             corpus=corpus.id,
         )
         with tenant_session(tenant):
-            lock_statistics(corpus)
+            lock_statistics(corpus, changes_records=False)
             total += _cluster(corpus, list(zip(waiting, prints, strict=True)))
         if progress:
             progress(total)
@@ -112,7 +112,7 @@ def recluster(*, corpus: Corpus) -> None:
     For a new definition of similarity, or a library that signs otherwise.
     """
     with tenant_session(corpus.tenant):
-        lock_statistics(corpus)
+        lock_statistics(corpus, changes_records=False)
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 0")
             scope = [corpus.tenant_id, corpus.id]

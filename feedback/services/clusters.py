@@ -43,7 +43,7 @@ def merge_records(*, caller: Caller, corpus: Corpus, doc_ids: Sequence[str], now
     if not 2 <= len(wanted) <= MAX_MERGED:
         raise InvalidInput(f"Name two to {MAX_MERGED} different records that are the same.", field="ids")
     with tenant_session(caller.tenant):
-        lock_statistics(corpus)
+        lock_statistics(corpus, changes_records=False)
         ids = _records(corpus, wanted)
         _return_to_clusters(corpus, _standings(corpus, ids))
         decisions = ClusterDecision.objects.for_tenant(caller.tenant).filter(corpus_id=corpus.id)
@@ -67,7 +67,7 @@ def unmerge_record(*, caller: Caller, corpus: Corpus, doc_id: str, now: datetime
     """
     caller.require(role=Role.CURATOR, scope=Scope.DOCUMENTS_WRITE)
     with tenant_session(caller.tenant):
-        lock_statistics(corpus)
+        lock_statistics(corpus, changes_records=False)
         (identity,) = _records(corpus, [doc_id])
         decisions = ClusterDecision.objects.for_tenant(caller.tenant).filter(corpus_id=corpus.id)
         before = decisions.filter(id=identity).first()
@@ -87,7 +87,7 @@ def reset_record(*, caller: Caller, corpus: Corpus, doc_id: str, now: datetime) 
     """
     caller.require(role=Role.CURATOR, scope=Scope.DOCUMENTS_WRITE)
     with tenant_session(caller.tenant):
-        lock_statistics(corpus)
+        lock_statistics(corpus, changes_records=False)
         (identity,) = _records(corpus, [doc_id])
         decisions = ClusterDecision.objects.for_tenant(caller.tenant).filter(corpus_id=corpus.id)
         before = decisions.filter(id=identity).first()

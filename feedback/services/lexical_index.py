@@ -46,16 +46,22 @@ class Statistics:
     newest_at: datetime | None
 
 
-def lock_statistics(corpus: Corpus) -> Statistics:
+_STATISTICS = "documents, passages, total_length, average_length, k1, b, term_base, terms, newest_at"
+
+
+def lock_statistics(corpus: Corpus, *, changes_records: bool = True) -> Statistics:
     """Become the corpus's one writer until the transaction ends; what was counted before has to be counted again.
 
+    Counts stay where `changes_records` is False: for vectors, graphs and clusters.
     Raises: NotFound when the corpus has gone.
     """
     forget_what_was_seen()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE feedback_corpusstatistics SET changes = changes + 1 WHERE tenant_id = %s AND corpus_id = %s"
-            " RETURNING documents, passages, total_length, average_length, k1, b, term_base, terms, newest_at",
+            f" RETURNING {_STATISTICS}"
+            if changes_records
+            else f"SELECT {_STATISTICS} FROM feedback_corpusstatistics WHERE tenant_id = %s AND corpus_id = %s FOR UPDATE",
             [corpus.tenant_id, corpus.id],
         )
         row = cursor.fetchone()

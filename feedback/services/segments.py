@@ -142,7 +142,7 @@ def _build_next(corpus: Corpus, name: str, now: datetime) -> int:
             return 0
         segment = _build(corpus, stored, embedder(name).dimensions, span)
     with tenant_session(corpus.tenant):
-        lock_statistics(corpus)
+        lock_statistics(corpus, changes_records=False)
         _sweep(segment)
         _retire(corpus, [old for old in serving if old.above >= span.above], now)
         VectorSegment.objects.for_tenant(corpus.tenant).filter(pk=segment.pk).update(is_serving=True)

@@ -230,7 +230,7 @@ def embed_missing(
                 vectors = embedder(name).encode_passages(list(texts.values()))
                 known.update(zip(texts, vector_literals(vectors), strict=True))
             with tenant_session(tenant):
-                lock_statistics(corpus)
+                lock_statistics(corpus, changes_records=False)
                 total += store_vectors(
                     corpus,
                     stored,

@@ -20,6 +20,7 @@ from feedback.selectors.aggregates import (
     list_matching,
 )
 from feedback.selectors.corpora import corpus_state
+from feedback.services.clustering import cluster_waiting
 from feedback.services.deletion import delete_document, restore_document
 from tenants.caller import operator
 from tests import factories
@@ -96,6 +97,20 @@ def test_a_change_that_is_taken_back_leaves_no_count_behind(corpus, ingest):
     # The number of changes is the same again, and the corpus isn't.
     assert changes.split("-")[0] == version.split("-")[0]
     assert (undone, _count(corpus)) == (2, 1)
+
+
+def test_counts_without_near_duplicates_follow_the_clusters(corpus, ingest):
+    text = "The parking garage was full again on Monday morning and nobody helped us to find a place."
+    ingest(factories.make_document("d1", text), factories.make_document("d2", text + " Sad."))
+
+    def distinct():
+        with tenant_session(corpus.tenant):
+            return count_matching(corpus=corpus, selection=PARKING, with_distinct=True).distinct
+
+    before = distinct()
+    cluster_waiting(tenant=corpus.tenant, corpus=corpus)
+
+    assert (before, distinct()) == (2, 1)
 
 
 def test_another_tenants_counts_are_its_own(corpus, other_corpus, ingest):
