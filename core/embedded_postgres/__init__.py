@@ -6,6 +6,6 @@ listens on a private unix socket and on nothing else, it outlives the process th
 """
 
 from core.embedded_postgres.errors import EmbeddedPostgresError
-from core.embedded_postgres.supervisor import Server, ensure_running, is_running, stop
+from core.embedded_postgres.supervisor import Server, ensure_running, is_running, is_there, stop
 
-__all__ = ["EmbeddedPostgresError", "Server", "ensure_running", "is_running", "stop"]
+__all__ = ["EmbeddedPostgresError", "Server", "ensure_running", "is_running", "is_there", "stop"]

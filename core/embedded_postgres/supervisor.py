@@ -69,6 +69,19 @@ def ensure_running(state_directory: Path) -> Server:
             return _start(state)
 
 
+def is_there(server: Server) -> bool:
+    """Tell whether the process of a server that answered is still in its place, without asking it anything.
+
+    It may be starting anew after a crash of one of its backends: who connects then is told so and tries again.
+    """
+    postmaster = read_postmaster(server.data_directory)
+    return (
+        postmaster is not None
+        and postmaster.serves(server.data_directory)
+        and (postmaster.socket_folder, postmaster.port) == (server.socket_directory, server.port)
+    )
+
+
 def is_running(state_directory: Path) -> bool:
     """Tell whether the state folder's server takes connections."""
     with operating_system_errors_explained(state_directory):

@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.apps import apps
 from django.db.backends.postgresql import base
 
 from core.tenant_session import TenantSessionMissing
+
+if TYPE_CHECKING:
+    from core.embedded_postgres import Server
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -33,13 +36,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
         state_directory = self.settings_dict.get("WISDOM_EMBEDDED_IN")
         if not state_directory:
             return super().get_connection_params()
-        from core.embedded_postgres import ensure_running
-
-        server = ensure_running(Path(state_directory))
+        server = _server_of(state_directory, is_pooled=bool(self.settings_dict["OPTIONS"].get("pool")))
         params = super().get_connection_params()
         params["host"] = str(server.socket_directory)
         params["port"] = server.port
         return params
+
+
+_joined: dict[str, Server] = {}
+
+
+def _server_of(state_directory: str, *, is_pooled: bool) -> Server:
+    """Return the embedded server, started if need be.
+
+    A pool's connections are asked for with every request, and to ask the server each time would cost as much as the
+    request: there it is enough that its process is there, since a pool waits for a server that can't answer yet.
+    """
+    from core.embedded_postgres import ensure_running, is_there
+
+    server = _joined.get(state_directory)
+    if server is None or not is_pooled or not is_there(server):
+        server = _joined[state_directory] = ensure_running(Path(state_directory))
+    return server
 
 
 def _refuse_without_session(
