@@ -34,7 +34,13 @@ def get_corpus(*, tenant: Tenant, slug: str) -> Corpus:
 
 def find_corpus(*, tenant: Tenant, slug: str) -> Corpus | None:
     """Return the tenant's corpus of that name, or None."""
-    return Corpus.objects.for_tenant(tenant).select_related("tenant").filter(slug=slug).first()
+    # Every request does this: no join for the tenant that is known, and no order of one row.
+    found = list(Corpus.objects.for_tenant(tenant).filter(slug=slug))
+    if not found:
+        return None
+    (corpus,) = found
+    corpus.tenant = tenant
+    return corpus
 
 
 def get_corpus_of(*, tenant: Tenant, corpus_id: UUID) -> Corpus:
