@@ -399,6 +399,8 @@ def compare(own: Bench, name: str, rows: Rows, asked: Sequence[str], *, passes: 
     file = write(own.folder / f"{name}.jsonl", [dict(row) for row in rows])
     slug = name.replace("_", "-")
     loaded, _ = own.manage("ingest", str(file), "--tenant", slug, "--create")
+    # Its graph, where it has as many vectors as make one.
+    own.manage("embed", "--tenant", slug)
     probe.vacuum()
     built: list[tuple[Peer, float, int]] = []
     for peer in peers:
