@@ -95,7 +95,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # What was counted in a corpus that hasn't changed since (decision 15): within the process, some two megabytes.
+    # What was counted in a corpus that hasn't changed since (decision 15): within the process.
     "counts": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "counts",

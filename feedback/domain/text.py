@@ -137,7 +137,7 @@ def _cut(text: str, language: str, *, with_stop_words: bool) -> tuple[Token, ...
     return tuple(found)
 
 
-# Two megabytes at the most; two in three texts of a question's work come again.
+# Two in three of the texts that a question has cut come again; a thousand sentences are some three megabytes.
 _cut_before: Final = lru_cache(maxsize=1024)(_cut)
 _KEPT_CHARACTERS: Final = 1_000
 

@@ -20,6 +20,7 @@ from django.core.cache import caches
 from django.db import connection
 
 from core.errors import InvalidInput
+from core.tenant_session import seen_in_session
 from feedback.domain.filters import FilterSet
 from feedback.domain.partitions import add_months
 from feedback.domain.retrieval import QuestionTerm
@@ -226,11 +227,14 @@ def _bounds(corpus: Corpus, selection: Selection) -> tuple[datetime | None, date
 def _remembered(corpus: Corpus, asked: list[Any], count: Callable[[], CountedT]) -> CountedT:
     """Return what was counted in the corpus as it is now, else count.
 
-    The version is read before the records are: what a writer commits between the two may be counted already, and is
-    counted anew by whoever reads the version after it.
+    The changes are read before the records are: what a writer commits between the two may be counted already, and is
+    counted anew by whoever reads them after it. A session that writes remembers nothing: its changes are half made, or
+    taken back.
     """
-    version = corpus_state(corpus=corpus).version
-    described = orjson.dumps([str(corpus.id), version, *asked], option=orjson.OPT_SORT_KEYS)
+    if seen_in_session() is None:
+        return count()
+    changes = corpus_state(corpus=corpus).changes
+    described = orjson.dumps([str(corpus.id), changes, *asked], option=orjson.OPT_SORT_KEYS)
     key = hashlib.blake2b(described, digest_size=20).hexdigest()
     counts = caches["counts"]
     known: CountedT | None = counts.get(key)

@@ -94,7 +94,7 @@ def vocabulary_of(corpus: Corpus) -> Vocabulary:
 class CorpusState:
     """How large a corpus is and how new; `as_of` is its newest record.
 
-    `version` differs after every change: what was counted at one holds as long as it is the corpus's.
+    `changes` goes up with every change of the records: what was counted at one number holds while it stays.
     """
 
     documents: int
@@ -102,7 +102,7 @@ class CorpusState:
     terms: int
     as_of: datetime | None
     vectors: Mapping[str, int]
-    version: str = field(default="", compare=False)
+    changes: int = field(default=0, compare=False)
 
     def lag(self, stored: str) -> int:
         """Return how many passages lack a vector that is filed under this name."""
@@ -124,16 +124,15 @@ def corpus_state(*, corpus: Corpus) -> CorpusState:
 def _read_state(corpus: Corpus) -> CorpusState:
     with connection.cursor() as cursor:
         cursor.execute(
-            # With the writer's transaction: a change that was rolled back gives its number to the next one.
-            "SELECT documents, passages, terms, newest_at, vectors, changes || '-' || xmin FROM feedback_corpusstatistics"
+            "SELECT documents, passages, terms, newest_at, vectors, changes FROM feedback_corpusstatistics"
             " WHERE tenant_id = %s AND corpus_id = %s",
             [corpus.tenant_id, corpus.id],
         )
         row = cursor.fetchone()
     if row is None:
         return CorpusState(0, 0, 0, None, {})
-    documents, passages, terms, newest_at, vectors, version = row
-    return CorpusState(documents, passages, terms, newest_at, orjson.loads(vectors), version)
+    documents, passages, terms, newest_at, vectors, changes = row
+    return CorpusState(documents, passages, terms, newest_at, orjson.loads(vectors), changes)
 
 
 def embedding_lag(*, corpus: Corpus) -> int:
