@@ -143,7 +143,8 @@ def contenders(
 
     `relevance` and `covered` are each candidate's relevance and coverage, in [0, 1]; `named` are the features of
     emphasis that the question has. The others can't come so far: with all else that they might have they stay below
-    what the k-th has without. A second stage's judgement is not reckoned with.
+    what the k-th has without. The most relevant is kept in any case: relevance is a share of its. A second stage's
+    judgement is not reckoned with.
     """
     known = [rules.relevance * one + rules.coverage * other for one, other in zip(relevance, covered, strict=True)]
     if len(known) <= top_k:
@@ -151,7 +152,8 @@ def contenders(
     most = rules.recency + rules.source + sum(getattr(rules, feature) for feature in named)
     # Sums of a few floats: far below the slack they are wrong.
     floor = sorted(known, reverse=True)[top_k - 1] - most - 1e-9
-    return [place for place, score in enumerate(known) if score >= floor]
+    best = max(range(len(known)), key=relevance.__getitem__)
+    return [place for place, score in enumerate(known) if score >= floor or place == best]
 
 
 def coverage(terms: Collection[str], question_idf: Mapping[str, float]) -> float:

@@ -9,7 +9,7 @@ from core.observability import metrics
 from core.tenant_session import tenant_session
 from feedback.domain import segments as policy
 from feedback.domain.filters import FilterSet
-from feedback.selectors.retrieval import arms, recall
+from feedback.selectors.retrieval import arms, recall, retrieve
 from feedback.services.segments import index_vectors
 from tests.factories import NOW, make_document
 
@@ -44,6 +44,15 @@ def test_a_search_by_graph_is_compared_after_its_commit(many, observed, django_c
     found = _search(many, django_capture_on_commit_callbacks)
 
     assert len(found) == 10
+    assert observed == [1.0]
+
+
+def test_so_is_one_by_both_arms(many, observed, django_capture_on_commit_callbacks):
+    many.options = {**many.options, "embedder": "static"}
+    with django_capture_on_commit_callbacks(execute=True), tenant_session(many.tenant):
+        found = retrieve(corpus=many, query="a refund", top_k=10)
+
+    assert found.embedder == "static"
     assert observed == [1.0]
 
 

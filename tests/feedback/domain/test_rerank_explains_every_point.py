@@ -90,6 +90,12 @@ def test_only_those_who_could_still_come_first_are_contenders() -> None:
     assert contenders(relevance, covered, top_k=4, rules=rules, named=()) == [0, 1, 2, 3]
 
 
+def test_the_most_relevant_stays_since_the_others_are_measured_by_it() -> None:
+    rules = neutral_rules(1.0)
+
+    assert contenders([1.0, 0.99, 0.98, 0.97], [0.0, 1.0, 1.0, 0.0], top_k=2, rules=rules, named=()) == [0, 1, 2]
+
+
 def test_neutral_pass_ignores_age_and_source() -> None:
     old = Candidate("old", 0.5, 0.5, "call", AS_OF - timedelta(days=3000))
     new = Candidate("new", 0.5, 0.5, "survey", AS_OF)
