@@ -254,7 +254,7 @@ def test_a_failed_run_shows_its_trace(browser: Any, monkeypatch: pytest.MonkeyPa
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("the step broke")
 
-    monkeypatch.setattr("answering.saga.draft", fail)
+    monkeypatch.setattr("answering.saga.judging.draft", fail)
     browser.raise_request_exception = False
     ask(browser)
     monkeypatch.undo()
