@@ -1,7 +1,8 @@
 """Check claims against the records they cite, independently of who drafted them."""
 
-from answering.domain.grounding.checker import check_claim
-from answering.domain.grounding.draft import Repair, ground, prune, repair, unbound_number
+from answering.domain.grounding.checker import Subject, check_claim
+from answering.domain.grounding.containment import Nearness
+from answering.domain.grounding.draft import GroundingContext, Repair, ground, prune, repair, unbound_number
 from answering.domain.grounding.verdicts import (
     Check,
     CheckVerdict,
@@ -17,6 +18,7 @@ from answering.domain.grounding.verdicts import (
     SupportingSpan,
     Verdict,
 )
+from answering.domain.grounding.windows import best_windows
 
 __all__ = [
     "Check",
@@ -28,11 +30,15 @@ __all__ = [
     "EvidenceSpan",
     "FailureCode",
     "Grounding",
+    "GroundingContext",
     "GroundingRules",
     "MeasureResult",
+    "Nearness",
     "Repair",
+    "Subject",
     "SupportingSpan",
     "Verdict",
+    "best_windows",
     "check_claim",
     "ground",
     "prune",

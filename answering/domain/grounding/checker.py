@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
+from answering.domain.grounding.causes import invented_cause
 from answering.domain.grounding.containment import (
     WINDOW_SENTENCES,
     AnalysedText,
+    Kin,
+    Nearness,
     Window,
     analyse,
     best_window,
     fold_loosely,
+    kin_by_meaning,
     kin_of,
     order_kept,
     share_held,
     term_weights,
 )
+from answering.domain.grounding.dates import dates_stated, missing_date
 from answering.domain.grounding.entities import HeldWords, held_words, missing_names, names
-from answering.domain.grounding.quantifiers import quantifier_conflict
+from answering.domain.grounding.quantifiers import invented_superlative, quantifier_conflict
 from answering.domain.grounding.quantities import (
     StatedNumbers,
-    missing_month,
     missing_quantity,
-    months_named,
     quantities,
     stated_numbers,
 )
+from answering.domain.grounding.roles import swapped_roles
+from answering.domain.grounding.shape import holds_instruction, misshapen
 from answering.domain.grounding.verdicts import FAILURE_OF, Check, CheckVerdict, EvidenceSpan, Verdict
 from feedback.domain.polarity import clauses, direction_conflict, negation_conflict
 from feedback.domain.text import Span, Token, content_tokens, sentences
@@ -36,7 +43,10 @@ from feedback.domain.text import Span, Token, content_tokens, sentences
 DEFAULT_FLOOR: Final = 0.6
 _QUOTED: Final = re.compile(r"[\"“„«]([^\"“”„«»]{8,300})[\"”“»]")
 _SENTENCE_LIMIT: Final = 40
-_CONFLICTED: Final = 0.5
+# What a conflict leaves of the support: it fails the claim in any case, and ranks it among those that failed.
+_CONFLICT_LEAVES: Final = 0.5
+_WORDING_LEAVES: Final = 0.8
+_OF_WORDING: Final = frozenset({Check.QUANTIFIER, Check.SUPERLATIVE, Check.CAUSE, Check.QUOTATION})
 _SAME_MATTER: Final = 0.6
 _FOOTING: Final = 0.5
 _CLAUSE_TERMS: Final = 2
@@ -60,27 +70,22 @@ def check_claim(
     evidence_texts: Sequence[str],
     *,
     floor: float = DEFAULT_FLOOR,
-    idf: Mapping[str, float] | None = None,
     language: str = "en",
-    bound_numbers: Iterable[float] = (),
-    context: Sequence[str] = (),
+    subject: Subject | None = None,
 ) -> Verdict:
     """Judge a claim against the union of its evidence.
 
     Support blends the weighted share of the claim's terms found anywhere in the evidence, in its best
-    three neighbouring sentences and in its best one. A number, name, negation, quantifier, direction
-    or quotation that disagrees keeps support below the floor, whatever the overlap. Every sentence of
-    the claim has to reach the floor. `bound_numbers` need no evidence, since a query stands behind
-    them; `context` may bear out names (the record's account, source) but nothing else.
+    three neighbouring sentences and in its best one. A number, date, name, negation, quantifier, superlative,
+    direction, cause, role or quotation that disagrees keeps support below the floor, whatever the overlap. Every
+    sentence of the claim has to reach the floor.
     """
     return check_analysed(
         claim_text,
         [analyse(text, language) for text in evidence_texts],
         floor=floor,
-        idf=idf,
         language=language,
-        bound_numbers=bound_numbers,
-        context=context,
+        subject=subject,
     )
 
 
@@ -89,22 +94,44 @@ def check_analysed(
     texts: Sequence[AnalysedText],
     *,
     floor: float = DEFAULT_FLOOR,
-    idf: Mapping[str, float] | None = None,
     language: str = "en",
-    bound_numbers: Iterable[float] = (),
-    context: Sequence[str] = (),
+    subject: Subject | None = None,
 ) -> Verdict:
     """Judge a claim against texts that are already cut up; see `check_claim`."""
-    cited = _cited(texts, context=context, language=language)
-    bound = tuple(bound_numbers)
+    subject = subject or Subject()
+    shape = misshapen(claim_text, question=subject.question, language=language)
+    if shape:
+        return _no_claim(shape)
+    texts = [text for text in texts if not holds_instruction(text.text)]
+    cited = _cited(texts, subject, language=language)
     parts = [s for s in sentences(claim_text) if content_tokens(claim_text[s.start : s.end], language)]
     if len(parts) > _SENTENCE_LIMIT:
-        return _too_long(len(parts))
+        return _no_claim(f"a claim of {len(parts)} sentences is too long to be checked, the limit is {_SENTENCE_LIMIT}")
     verdicts = [
-        _check_sentence(claim_text[s.start : s.end], cited, floor=floor, idf=idf, language=language, bound=bound)
+        _check_sentence(claim_text[s.start : s.end], cited, floor=floor, language=language)
         for s in parts or [Span(0, len(claim_text))]
     ]
     return verdicts[0] if len(verdicts) == 1 else _combined(verdicts, parts, floor=floor)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known about a claim beside its text and the words that it cites.
+
+    `bound_numbers` need no evidence, since a query stands behind them. `context` may bear out names (the records'
+    accounts, sources) but nothing else, `days` the dates of the records, and `periods` those that a query was asked
+    with, as text. `question` is what the claim answers: saying it again is no answer. `idf` weighs terms, `near` tells
+    which words mean nearly the same; without it only equal beginnings do. `records` is how many records are cited.
+    """
+
+    idf: Mapping[str, float] | None = None
+    bound_numbers: tuple[float, ...] = ()
+    context: tuple[str, ...] = ()
+    days: tuple[date, ...] = ()
+    periods: str = ""
+    question: str = ""
+    near: Nearness | None = None
+    records: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +139,24 @@ class _Cited:
     """The cited texts with what is looked up in them for each sentence of a claim."""
 
     texts: Sequence[AnalysedText]
+    whole: Sequence[str]
     vocabulary: frozenset[str]
     numbers: StatedNumbers
     words: HeldWords
+    subject: Subject
 
 
-def _cited(texts: Sequence[AnalysedText], *, context: Sequence[str], language: str) -> _Cited:
+def _cited(texts: Sequence[AnalysedText], subject: Subject, *, language: str) -> _Cited:
     whole = [text.text for text in texts]
     terms = [token for text in texts for token in text.tokens]
-    named = [token for text in context for token in content_tokens(text, language)]
+    named = [token for text in subject.context for token in content_tokens(text, language)]
     return _Cited(
         texts,
+        whole,
         frozenset(token.stem for token in terms),
         stated_numbers(whole),
-        held_words([*terms, *named], [*whole, *context], language=language),
+        held_words([*terms, *named], [*whole, *subject.context], language=language),
+        subject,
     )
 
 
@@ -150,8 +181,7 @@ def _combined(verdicts: Sequence[Verdict], parts: Sequence[Span], *, floor: floa
     )
 
 
-def _too_long(count: int) -> Verdict:
-    reason = f"a claim of {count} sentences is too long to be checked, the limit is {_SENTENCE_LIMIT}"
+def _no_claim(reason: str) -> Verdict:
     return Verdict(False, 0.0, reason, FAILURE_OF[Check.SHAPE], None, (CheckVerdict(Check.SHAPE, False, reason),))
 
 
@@ -159,30 +189,36 @@ def _has_conflict(verdict: Verdict) -> bool:
     return any(not c.agrees for c in verdict.checks if c.check is not Check.CONTAINMENT)
 
 
-def _check_sentence(
-    claim: str, cited: _Cited, *, floor: float, idf: Mapping[str, float] | None, language: str, bound: Sequence[float]
-) -> Verdict:
-    number = missing_quantity(claim, cited.numbers, bound=bound)
-    month = None if number else missing_month(claim, cited.numbers)
-    absent = missing_names(claim, cited.words, language=language)
+def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -> Verdict:
+    subject = cited.subject
+    undated, dates = _without_known_dates(claim, cited)
+    number = missing_quantity(undated, cited.numbers, bound=subject.bound_numbers)
+    absent = missing_names(undated, cited.words, language=language)
+    cause = invented_cause(claim, cited.whole, language=language)
+    most = invented_superlative(claim, cited.whole)
+    swapped = swapped_roles(claim, cited.whole, language=language)
     checks = [
-        _verdict(
-            Check.NUMBER,
-            f"the number {number.surface} isn't in the cited text" if number else None,
-            f"the cited text names another month than {month}" if month else None,
-        ),
+        _verdict(Check.DATE, f"neither the cited text nor its record is of “{dates}”" if dates else None),
+        _verdict(Check.NUMBER, f"the number {number.surface} isn't in the cited text" if number else None),
         _verdict(Check.ENTITY, f"the cited text doesn't name {', '.join(absent[:3])}" if absent else None),
-        _verdict(Check.QUOTATION, _missing_quotation(claim, [text.text for text in cited.texts])),
+        _verdict(
+            Check.ROLE, f"the cited text tells it the other way round of {' and '.join(swapped)}" if swapped else None
+        ),
+        _verdict(Check.CAUSE, f"the claim states a cause (“{cause}”), the cited text doesn't" if cause else None),
+        _verdict(Check.SUPERLATIVE, f"the cited text doesn't say “{most}”" if most else None),
+        _verdict(Check.QUOTATION, _missing_quotation(claim, cited.whole)),
     ]
-    terms = _terms_to_find(claim, cited, has_number=checks[0].agrees, absent=absent, language=language)
-    features, window, best = measure_sentence(claim, terms, cited.texts, cited.vocabulary, idf=idf, language=language)
+    terms = _terms_to_find(claim, undated, cited, has_number=checks[1].agrees, absent=absent, language=language)
+    features, window, best = measure_sentence(
+        claim, terms, cited.texts, cited.vocabulary, idf=subject.idf, language=language, near=subject.near
+    )
     checks.extend(_polarity(claim, cited, window, best, language=language))
     raw = blend(features)
     conflicts = [c for c in checks if not c.agrees]
     contained = raw >= floor
     checks.insert(0, CheckVerdict(Check.CONTAINMENT, contained, None if contained else _not_contained(raw, floor)))
     failed = conflicts[0] if conflicts else (None if contained else checks[0])
-    support = raw if failed is None else min(raw * _CONFLICTED ** min(len(conflicts), 2), floor * 0.99)
+    support = raw if failed is None else min(raw * _left_of(conflicts), floor * 0.99)
     return Verdict(
         supported=failed is None,
         support=max(round(min(1.0, support), 4), floor) if failed is None else round(support, 4),
@@ -193,17 +229,30 @@ def _check_sentence(
     )
 
 
-def _terms_to_find(claim: str, cited: _Cited, *, has_number: bool, absent: Sequence[str], language: str) -> list[Token]:
-    """List the claim's terms without numbers, months and names that the text bears out in another spelling."""
+def _left_of(conflicts: Sequence[CheckVerdict]) -> float:
+    """Return the part of the overlap that counts in spite of conflicts: two at most take from it."""
+    parts = sorted(_WORDING_LEAVES if c.check in _OF_WORDING else _CONFLICT_LEAVES for c in conflicts)
+    return math.prod(parts[:2])
+
+
+def _without_known_dates(claim: str, cited: _Cited) -> tuple[str, str | None]:
+    """Blank the dates of a claim that are borne out, and return the first that isn't."""
+    texts = [*cited.whole, cited.subject.periods]
+    missing = missing_date(claim, texts, cited.subject.days)
+    for stated in dates_stated(claim):
+        # A date that isn't borne out fails its own check: its parts need not fail the one of numbers as well.
+        claim = claim[: stated.start] + " " * (stated.end - stated.start) + claim[stated.end :]
+    return claim, missing
+
+
+def _terms_to_find(
+    claim: str, undated: str, cited: _Cited, *, has_number: bool, absent: Sequence[str], language: str
+) -> list[Token]:
+    """List the claim's terms without dates, numbers and names that are borne out in another spelling."""
     terms = content_tokens(claim, language)
-    spans: list[tuple[int, int]] = []
+    spans = [(stated.start, stated.end) for stated in dates_stated(claim)]
     if has_number:
-        spans += [(q.start, q.unit_end) for q in quantities(claim)]
-        numbers = {v for q in cited.numbers.quantities for v in q.values}
-        said = {
-            word for month, word in months_named(claim).items() if month in cited.numbers.months or month in numbers
-        }
-        spans += [(t.start, t.end) for t in terms if t.surface in said]
+        spans += [(q.start, q.unit_end) for q in quantities(undated)]
     known = {t for name in names(claim, language=language) if name not in absent for t in name.split()}
     spans += [(t.start, t.end) for t in terms if t.surface in known]
     borne_out = {
@@ -222,10 +271,14 @@ def measure_sentence(
     *,
     idf: Mapping[str, float] | None,
     language: str,
+    near: Nearness | None = None,
 ) -> tuple[Features, Window | None, Window | None]:
     """Measure a sentence of a claim by its terms; return the best window and the best single sentence beside it."""
     weights = term_weights(terms, idf)
-    kin = kin_of(weights, vocabulary)
+    kin: dict[str, dict[str, float]] = kin_of(weights, vocabulary)
+    lacking = [t for t in terms if t.stem not in vocabulary]
+    if near is not None and lacking:
+        kin = kin_by_meaning(lacking, texts, near) | kin
     window = best_window(weights, texts, size=WINDOW_SENTENCES, kin=kin)
     best = best_window(weights, texts, size=1, kin=kin)
     if window is None or best is None:
@@ -249,7 +302,7 @@ def _weakest_clause(
     claim: str,
     weights: Mapping[str, float],
     vocabulary: frozenset[str],
-    kin: Mapping[str, frozenset[str]],
+    kin: Kin,
     language: str,
 ) -> float:
     """Return the share held of the claim's least supported clause; a clause of one term is none."""
@@ -272,7 +325,9 @@ def _polarity(
 ) -> Iterator[CheckVerdict]:
     if window is None or best is None:
         return
-    yield _verdict(Check.QUANTIFIER, quantifier_conflict(claim, [_words(cited.texts, window)]))
+    yield _verdict(
+        Check.QUANTIFIER, quantifier_conflict(claim, [_words(cited.texts, window)], records=cited.subject.records)
+    )
     if best.share < _SAME_MATTER:  # a sentence about something else contradicts nothing
         return
     sentence = _words(cited.texts, best)

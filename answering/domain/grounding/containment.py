@@ -5,14 +5,29 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
+from feedback.domain.polarity import POLES
 from feedback.domain.text import Span, Token, TokenKind, content_tokens, fold, sentences
 
 WINDOW_SENTENCES: Final = 3
 _EXACT_WEIGHT: Final = 1.6
 _KIN_LENGTH: Final = 5
 _KIN_CREDIT: Final = 0.75
+# A cosine of two words from which they begin to mean the same, and from which they do.
+_NEAR_FROM: Final = 0.35
+_NEAR_TO: Final = 0.75
+
+# For a term of a claim, the terms of the text that stand in for it and how far, in [0, 1].
+Kin = Mapping[str, Mapping[str, float]]
+
+
+class Nearness(Protocol):
+    """Say how near words are in meaning; a port, since that takes a model."""
+
+    def __call__(self, words: Sequence[str], others: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        """Return, for each word, the others that are near with their cosine; far ones may be left out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +81,10 @@ def term_weights(claim: Sequence[Token], idf: Mapping[str, float] | None) -> dic
     return weights
 
 
-def share_held(weights: Mapping[str, float], terms: frozenset[str], kin: Mapping[str, frozenset[str]]) -> float:
+def share_held(weights: Mapping[str, float], terms: frozenset[str], kin: Kin) -> float:
     """Return the weighted share of the claim's terms that are among the terms, in [0, 1].
 
-    A term of which only kin are there (same beginning: "digital", "digitise") counts in part.
+    A term of which only kin are there ("digital" for "digitise", "broke" for "snapped") counts in part.
     """
     total = sum(weights.values())
     if not total:
@@ -78,12 +93,12 @@ def share_held(weights: Mapping[str, float], terms: frozenset[str], kin: Mapping
     for term, weight in weights.items():
         if term in terms:
             held += weight
-        elif kin.get(term) and not kin[term].isdisjoint(terms):
-            held += weight * _KIN_CREDIT
+        elif term in kin:
+            held += weight * max((credit for other, credit in kin[term].items() if other in terms), default=0.0)
     return held / total
 
 
-def kin_of(weights: Mapping[str, float], vocabulary: frozenset[str]) -> dict[str, frozenset[str]]:
+def kin_of(weights: Mapping[str, float], vocabulary: frozenset[str]) -> dict[str, dict[str, float]]:
     """Find, for each claim term that the vocabulary lacks, its words with the same first five letters."""
     lacking = {t for t in weights if t not in vocabulary and len(t) >= _KIN_LENGTH and t.isalpha()}
     if not lacking:
@@ -92,12 +107,45 @@ def kin_of(weights: Mapping[str, float], vocabulary: frozenset[str]) -> dict[str
     for word in vocabulary:
         if len(word) >= _KIN_LENGTH and word.isalpha():
             by_prefix.setdefault(word[:_KIN_LENGTH], set()).add(word)
-    return {t: frozenset(by_prefix[t[:_KIN_LENGTH]]) for t in lacking if t[:_KIN_LENGTH] in by_prefix}
+    return {
+        t: dict.fromkeys(sorted(by_prefix[t[:_KIN_LENGTH]]), _KIN_CREDIT)
+        for t in lacking
+        if t[:_KIN_LENGTH] in by_prefix
+    }
 
 
-def best_window(
-    weights: Mapping[str, float], texts: Sequence[AnalysedText], *, size: int, kin: Mapping[str, frozenset[str]]
-) -> Window | None:
+def kin_by_meaning(
+    claim: Sequence[Token], texts: Sequence[AnalysedText], near: Nearness
+) -> dict[str, dict[str, float]]:
+    """Find, for each word of a claim that the texts lack, their words that mean nearly the same.
+
+    Numbers, codes and what is written like a name have no kin, and opposites are none however near they are.
+    """
+    ours = {t.stem: fold(t.surface) for t in claim if _has_meaning(t)}
+    theirs = {fold(t.surface): t.stem for text in texts for t in text.tokens if t.kind is TokenKind.WORD}
+    stems = list(ours)
+    if not stems or not theirs:
+        return {}
+    found: dict[str, dict[str, float]] = {}
+    for stem, others in zip(stems, near([ours[s] for s in stems], list(theirs)), strict=True):
+        for word, cosine in others.items():
+            credit = _KIN_CREDIT * min(1.0, (cosine - _NEAR_FROM) / (_NEAR_TO - _NEAR_FROM))
+            other = theirs[word]
+            if credit > 0 and not _are_opposites(stem, other):
+                kin = found.setdefault(stem, {})
+                kin[other] = max(kin.get(other, 0.0), credit)
+    return found
+
+
+def _has_meaning(token: Token) -> bool:
+    return token.kind is TokenKind.WORD and (not token.surface[:1].isupper() or token.start == 0)
+
+
+def _are_opposites(one: str, other: str) -> bool:
+    return any((axis, -sign) in POLES.get(other, ()) for axis, sign in POLES.get(one, ()))
+
+
+def best_window(weights: Mapping[str, float], texts: Sequence[AnalysedText], *, size: int, kin: Kin) -> Window | None:
     """Return the run of up to `size` sentences that holds most of the claim; the earliest wins a tie."""
     best: Window | None = None
     for number, text in enumerate(texts):

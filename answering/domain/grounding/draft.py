@@ -7,12 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Draft, Evidence, Measure
-from answering.domain.grounding.checker import check_analysed
-from answering.domain.grounding.containment import AnalysedText, analyse
+from answering.domain.grounding.checker import Subject, check_analysed
+from answering.domain.grounding.containment import AnalysedText, Nearness, analyse
 from answering.domain.grounding.quantities import quantities
+from answering.domain.grounding.shape import holds_markup, misshapen
 from answering.domain.grounding.verdicts import (
     Check,
     CheckVerdict,
@@ -28,10 +30,32 @@ from answering.domain.grounding.verdicts import (
     Verdict,
 )
 from answering.domain.outcome import NO_CLAIMS_TEXT
+from feedback.domain.text import fold
 
 _NO_RESULTS: Final[Mapping[int, MeasureResult]] = {}
 _QUOTED_WORDS: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
 _DEFAULT_RULES: Final = GroundingRules()
+# From this support on a citation needs no comparison with what else was retrieved.
+_PLAINLY_HELD: Final = 0.8
+_MUCH_BETTER: Final = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingContext:
+    """What a draft answers, and with what help it is judged.
+
+    `occurred_from` and `occurred_to` (exclusive) bound the records that may be cited. `idf` weighs terms, `near` tells
+    which words mean nearly the same.
+    """
+
+    question: str = ""
+    occurred_from: datetime | None = None
+    occurred_to: datetime | None = None
+    idf: Mapping[str, float] | None = None
+    near: Nearness | None = None
+
+
+_NO_CONTEXT: Final = GroundingContext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +78,7 @@ def ground(
     *,
     rules: GroundingRules = _DEFAULT_RULES,
     measure_results: Mapping[int, MeasureResult] = _NO_RESULTS,
-    idf: Mapping[str, float] | None = None,
+    context: GroundingContext = _NO_CONTEXT,
 ) -> Grounding:
     """Judge every claim of a draft against the evidence and say whether the draft is acceptable.
 
@@ -62,14 +86,21 @@ def ground(
     fails. `accepted` means that the share of supported claims reaches its floor: what remains after
     `repair` may then be shown.
     """
-    judge = _Judge(evidence, rules=rules, idf=idf)
+    judge = _Judge(evidence, rules=rules, context=context)
     repeated = {number for number, times in Counter(c.id for c in draft.claims).items() if times > 1}
-    verdicts = tuple(
-        judge.verdict(claim, measure_results.get(claim.id))
-        if claim.id not in repeated
-        else _failed(claim, FailureCode.INVALID_SHAPE, f"two claims have the id {claim.id}", Check.SHAPE)
-        for claim in draft.claims
-    )
+    said: dict[str, int] = {}
+    verdicts = []
+    for claim in draft.claims:
+        words = " ".join(fold(claim.text).split())
+        if claim.id in repeated:
+            reason = f"two claims have the id {claim.id}"
+            verdicts.append(_failed(claim, FailureCode.INVALID_SHAPE, reason, Check.SHAPE))
+        elif words and words in said:
+            reason = f"the claim says claim {said[words]} again"
+            verdicts.append(_failed(claim, FailureCode.INVALID_SHAPE, reason, Check.SHAPE))
+        else:
+            verdicts.append(judge.verdict(claim, measure_results.get(claim.id)))
+        said.setdefault(words, claim.id)
     cited = [c for v in verdicts for c in v.citations]
     share = sum(v.supported for v in verdicts) / len(verdicts) if verdicts else 0.0
     precision = sum(c.supports for c in cited) / len(cited) if cited else float(bool(verdicts))
@@ -79,7 +110,7 @@ def ground(
         citation_precision=round(precision, 4),
         accepted=accepted,
         failure_reason=None if accepted else _failure(verdicts, share, rules),
-        claims=verdicts,
+        claims=tuple(verdicts),
         unknown_citations=sum(not c.is_known for c in cited),
     )
 
@@ -118,8 +149,7 @@ def unbound_number(text: str, measure: Measure | None) -> str | None:
     """
     made = set(measure.numbers()) if measure else set()
     if measure:
-        asked = json.dumps(dict(measure.query), default=str)
-        made |= {v for q in quantities(asked.replace("-", " ").replace("T", " ")) for v in q.values}
+        made |= {v for q in quantities(_asked(measure).replace("-", " ").replace("T", " ")) for v in q.values}
         if measure.denominator:
             made |= _shares(measure)
     unquoted = _QUOTED_WORDS.sub(lambda m: " " * len(m.group()), text)
@@ -129,10 +159,10 @@ def unbound_number(text: str, measure: Measure | None) -> str | None:
 class _Judge:
     """The evidence of one draft, cut up once however many claims cite it."""
 
-    def __init__(self, evidence: Sequence[Evidence], *, rules: GroundingRules, idf: Mapping[str, float] | None) -> None:
+    def __init__(self, evidence: Sequence[Evidence], *, rules: GroundingRules, context: GroundingContext) -> None:
         self._evidence = {e.citation_id: e for e in evidence}
         self._rules = rules
-        self._idf = idf
+        self._context = context
         self._analysed: dict[tuple[str, int, int], AnalysedText] = {}
 
     def verdict(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
@@ -142,6 +172,8 @@ class _Judge:
         if MARKER.search(claim.text):
             reason = "the claim's text holds a citation marker of its own"
             return _failed(claim, FailureCode.INVALID_SHAPE, reason, Check.SHAPE)
+        if claim.kind is not ClaimKind.QUOTE and holds_markup(claim.text):
+            return _failed(claim, FailureCode.INVALID_SHAPE, "the claim holds markup or a link", Check.SHAPE)
         unknown = [c for c in claim.citations if c.evidence_id not in self._evidence]
         if unknown:
             return self._with_unknown(claim, unknown)
@@ -149,11 +181,20 @@ class _Judge:
         if misquoted:
             reason = f"the span cited as {misquoted.evidence_id} doesn't hold these words"
             return self._mismatched(claim, reason)
+        outside = next((c for c in claim.citations if not self._is_within(self._evidence[c.evidence_id])), None)
+        if outside:
+            reason = f"the record cited as {outside.evidence_id} lies outside of the period that was asked for"
+            return _failed(claim, FailureCode.UNKNOWN_CITATION, reason, Check.CITATION)
         if claim.kind is ClaimKind.MEASURE:
             return self._measured(claim, result)
         if not claim.citations:
             return _failed(claim, FailureCode.MISSING_CITATION, "the claim cites nothing", Check.CITATION)
         return self._quoted(claim) if claim.kind is ClaimKind.QUOTE else self._stated(claim, result)
+
+    def _is_within(self, source: Evidence) -> bool:
+        """Tell whether a record lies in the period that was asked for; one without a date isn't held against it."""
+        begins, ends, at = self._context.occurred_from, self._context.occurred_to, source.occurred_at
+        return at is None or ((begins is None or at >= begins) and (ends is None or at < ends))
 
     def _quoted(self, claim: Claim) -> ClaimVerdict:
         """A quote is the words of its first citation; the others say the same and are checked for it."""
@@ -163,7 +204,8 @@ class _Judge:
         citations = [CitationVerdict(0, first.evidence_id, is_known=True, supports=True, support=1.0)]
         for number, citation in enumerate(claim.citations[1:], 1):
             alone = self._check(claim, [citation])
-            citations.append(CitationVerdict(number, citation.evidence_id, True, alone.supported, alone.support))
+            supports = alone.supported and citation not in claim.citations[:number]
+            citations.append(CitationVerdict(number, citation.evidence_id, True, supports, alone.support))
         miscount = self._miscount(claim)
         if miscount:
             return _failed(claim, FailureCode.MEASURE_MISMATCH, miscount, Check.MEASURE, tuple(citations))
@@ -188,30 +230,59 @@ class _Judge:
 
     def _stated(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
         bound: tuple[float, ...] = ()
+        periods = ""
         if claim.measure:
             mismatch = _measure_mismatch(claim.measure, result)
             if mismatch:
                 return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
             bound = claim.measure.numbers()
-        union = self._check(claim, claim.citations, bound)
+            periods = _asked(claim.measure)
+        distinct = list(dict.fromkeys(claim.citations))
+        union = self._check(claim, distinct, bound, periods)
+        if union.supported:
+            union = self._or_better_elsewhere(claim, union)
         citations = []
         for number, citation in enumerate(claim.citations):
-            alone = union if len(claim.citations) == 1 else self._check(claim, [citation], bound)
+            alone = union if len(distinct) == 1 else self._check(claim, [citation], bound, periods)
             supports = alone.supported
-            if not supports and len(claim.citations) > 1:
-                rest = [c for i, c in enumerate(claim.citations) if i != number]
-                loss = union.support - self._check(claim, rest, bound).support
+            if not supports and len(distinct) > 1:
+                rest = [c for c in distinct if c != citation]
+                loss = union.support - self._check(claim, rest, bound, periods).support
                 supports = loss >= self._rules.min_removal_effect
+            # The same span once more bears out nothing more.
+            supports = supports and citation not in claim.citations[:number]
             citations.append(CitationVerdict(number, citation.evidence_id, True, supports, alone.support))
         return ClaimVerdict(
             claim.id, union.supported, union.support, self._span(claim, union), union.reason, union.code,
             tuple(citations), union.checks,
         )  # fmt: skip
 
+    def _or_better_elsewhere(self, claim: Claim, union: Verdict) -> Verdict:
+        """Fail a claim that another retrieved record bears out while the cited ones hold little of it: a wrong citation."""
+        if union.support >= _PLAINLY_HELD:
+            return union
+        cited = {c.evidence_id for c in claim.citations}
+        for source in self._evidence.values():
+            if source.citation_id in cited:
+                continue
+            whole = Citation(source.citation_id, source.start, source.end, source.passage)
+            other = self._check(claim, [whole])
+            if other.supported and other.support >= union.support + _MUCH_BETTER:
+                reason = (
+                    f"{source.citation_id} bears the claim out (support {other.support:.2f}), what it cites hardly does"
+                )
+                check = CheckVerdict(Check.CITATION, False, reason)
+                support = min(union.support, round(self._rules.min_support * 0.99, 4))
+                return Verdict(False, support, reason, FailureCode.UNSUPPORTED, union.span, (*union.checks, check))
+        return union
+
     def _measured(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
         """A measure is right when its query, run again, gives the same numbers and the text states no others."""
         if claim.measure is None:
             return _failed(claim, FailureCode.INVALID_SHAPE, "a measure without its query", Check.SHAPE)
+        shape = misshapen(_QUOTED_WORDS.sub(" ", claim.text), question=self._context.question)
+        if shape:
+            return _failed(claim, FailureCode.INVALID_SHAPE, shape, Check.SHAPE)
         mismatch = _measure_mismatch(claim.measure, result)
         if mismatch:
             return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
@@ -246,16 +317,25 @@ class _Judge:
         failed = _failed(claim, FailureCode.ALTERED_QUOTE, reason, Check.EXACT_SPAN, citations)
         return replace(failed, support=min(near, round(self._rules.min_support * 0.99, 4)))
 
-    def _check(self, claim: Claim, citations: Sequence[Citation], bound: Sequence[float] = ()) -> Verdict:
+    def _check(
+        self, claim: Claim, citations: Sequence[Citation], bound: Sequence[float] = (), periods: str = ""
+    ) -> Verdict:
         sources = [self._evidence[c.evidence_id] for c in citations]
         return check_analysed(
             claim.text,
             [self._cut(source, c) for source, c in zip(sources, citations, strict=True)],
             floor=self._rules.min_support,
-            idf=self._idf,
             language=Counter(s.language for s in sources).most_common(1)[0][0],
-            bound_numbers=bound,
-            context=[s.label for s in sources] + [s.account for s in sources if s.account],
+            subject=Subject(
+                idf=self._context.idf,
+                bound_numbers=tuple(bound),
+                context=(*(s.label for s in sources), *(s.account for s in sources if s.account)),
+                days=tuple(s.occurred_at.date() for s in sources if s.occurred_at),
+                periods=periods,
+                question=self._context.question,
+                near=self._context.near,
+                records=len({s.document_id for s in sources}),
+            ),
         )
 
     def _cut(self, source: Evidence, citation: Citation) -> AnalysedText:
@@ -296,6 +376,11 @@ def _measure_mismatch(measure: Measure, result: MeasureResult | None) -> str | N
         if said is not None and (found is None or abs(said - found) > 1e-9 * max(1.0, abs(said))):
             return f"the query run again gives {name} {found}, the claim says {said:g}"
     return None
+
+
+def _asked(measure: Measure) -> str:
+    """Return the words and dates that a measure's query was asked with."""
+    return json.dumps(dict(measure.query), default=str)
 
 
 def _shares(measure: Measure) -> set[float]:

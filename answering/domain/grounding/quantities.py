@@ -159,15 +159,6 @@ def missing_quantity(claim: str, stated: StatedNumbers, *, bound: Iterable[float
     return None
 
 
-def missing_month(claim: str, stated: StatedNumbers) -> str | None:
-    """Return a month that the claim names and the text, naming others, doesn't; else None."""
-    numbers = {v for q in stated.quantities for v in q.values}
-    for month, word in months_named(claim).items():
-        if stated.months and month not in stated.months and float(month) not in numbers:
-            return word
-    return None
-
-
 def months_named(text: str) -> dict[int, str]:
     """Return the months that a text names, as number and word; capitals are required, "May" needs a number near."""
     found = {}

@@ -14,10 +14,14 @@ class Check(StrEnum):
 
     CONTAINMENT = "containment"
     NUMBER = "number"
+    DATE = "date"
     NEGATION = "negation"
     QUANTIFIER = "quantifier"
+    SUPERLATIVE = "superlative"
     DIRECTION = "direction"
+    CAUSE = "cause"
     ENTITY = "entity"
+    ROLE = "role"
     QUOTATION = "quotation"
     CITATION = "citation"
     EXACT_SPAN = "exact_span"
@@ -30,10 +34,14 @@ class FailureCode(StrEnum):
 
     UNSUPPORTED = "unsupported_claim"
     UNBOUND_NUMBER = "unbound_number"
+    DATE_MISMATCH = "date_mismatch"
     NEGATION_MISMATCH = "negation_mismatch"
     QUANTIFIER_RAISED = "quantifier_raised"
+    SUPERLATIVE_ADDED = "superlative_added"
     DIRECTION_REVERSED = "direction_reversed"
+    CAUSE_INVENTED = "cause_invented"
     UNKNOWN_ENTITY = "unknown_entity"
+    ROLES_SWAPPED = "roles_swapped"
     ALTERED_QUOTE = "altered_quote"
     UNKNOWN_CITATION = "unknown_citation"
     MISSING_CITATION = "missing_citation"
@@ -44,10 +52,14 @@ class FailureCode(StrEnum):
 FAILURE_OF: Mapping[Check, FailureCode] = {
     Check.CONTAINMENT: FailureCode.UNSUPPORTED,
     Check.NUMBER: FailureCode.UNBOUND_NUMBER,
+    Check.DATE: FailureCode.DATE_MISMATCH,
     Check.NEGATION: FailureCode.NEGATION_MISMATCH,
     Check.QUANTIFIER: FailureCode.QUANTIFIER_RAISED,
+    Check.SUPERLATIVE: FailureCode.SUPERLATIVE_ADDED,
     Check.DIRECTION: FailureCode.DIRECTION_REVERSED,
+    Check.CAUSE: FailureCode.CAUSE_INVENTED,
     Check.ENTITY: FailureCode.UNKNOWN_ENTITY,
+    Check.ROLE: FailureCode.ROLES_SWAPPED,
     Check.QUOTATION: FailureCode.ALTERED_QUOTE,
     Check.CITATION: FailureCode.UNKNOWN_CITATION,
     Check.EXACT_SPAN: FailureCode.ALTERED_QUOTE,

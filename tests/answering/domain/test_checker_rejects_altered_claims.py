@@ -2,7 +2,7 @@
 
 import pytest
 
-from answering.domain.grounding import Check, FailureCode, check_claim
+from answering.domain.grounding import Check, FailureCode, Subject, check_claim
 
 RECORD = (
     "The clinic in Leeds cancelled 14 of 40 appointments in March 2021. Some patients waited 3 hours and the "
@@ -15,8 +15,8 @@ MUTATIONS = [
     ("Some patients waited 3 days.", FailureCode.UNBOUND_NUMBER),
     ("Some patients waited 14 hours.", FailureCode.UNBOUND_NUMBER),
     ("Complaints rose by 12 after the change.", FailureCode.UNBOUND_NUMBER),
-    ("The clinic in Leeds cancelled 14 of 40 appointments in May 2021.", FailureCode.UNBOUND_NUMBER),
-    ("The clinic in Leeds cancelled appointments in March 2022.", FailureCode.UNBOUND_NUMBER),
+    ("The clinic in Leeds cancelled 14 of 40 appointments in May 2021.", FailureCode.DATE_MISMATCH),
+    ("The clinic in Leeds cancelled appointments in March 2022.", FailureCode.DATE_MISMATCH),
     ("The staff were helpful.", FailureCode.NEGATION_MISMATCH),
     ("The clinic in Leeds never cancelled appointments.", FailureCode.NEGATION_MISMATCH),
     ("No patients waited.", FailureCode.NEGATION_MISMATCH),
@@ -137,7 +137,9 @@ def test_names_of_the_record_itself_may_be_used() -> None:
     record = "The transport was late again."
 
     assert not check_claim("The transport in NEAS was late again.", [record]).supported
-    assert check_claim("The transport in NEAS was late again.", [record], context=["survey · NEAS"]).supported
+    assert check_claim(
+        "The transport in NEAS was late again.", [record], subject=Subject(context=("survey · NEAS",))
+    ).supported
 
 
 def test_every_sentence_needs_support() -> None:
@@ -161,7 +163,9 @@ def test_idf_weighs_what_is_rare() -> None:
     idf = {"staff": 0.1, "said": 0.1, "ward": 0.2, "helipad": 6.0}
 
     plain = check_claim("Staff of the ward use the helipad", ["Staff of the ward use the lift"])
-    weighed = check_claim("Staff of the ward use the helipad", ["Staff of the ward use the lift"], idf=idf)
+    weighed = check_claim(
+        "Staff of the ward use the helipad", ["Staff of the ward use the lift"], subject=Subject(idf=idf)
+    )
 
     assert weighed.support < plain.support
 

@@ -1,0 +1,127 @@
+"""Read the dates that a claim states, and look for them in the cited text and in the records' own dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from answering.domain.grounding.quantities import MONTHS, months_named, quantities
+
+_MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
+_YEAR: Final = r"(?:19|20)\d{2}"
+_DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
+_PATTERNS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<!\d)(?P<year>{_YEAR})-(?P<number>0?[1-9]|1[0-2])(?:-(?P<day>{_DAY}))?(?!\d)",
+        rf"(?<!\d)(?P<day>{_DAY})(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\b\.?"
+        rf"(?:,?\s+(?:de\s+|del\s+)?(?P<year>{_YEAR}))?",
+        rf"\b(?P<month>{_MONTH})\.?\s+(?P<day>{_DAY})(?:st|nd|rd|th)?(?!\d)(?:,?\s+(?P<year>{_YEAR}))?",
+        rf"\b(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR})(?!\d)",
+        rf"\b(?P<month>{_MONTH})\b",
+        rf"(?<![\w.,£$€-])(?P<year>{_YEAR})(?![\d%-]|[.,]\d|\s*(?:%|per\s?cent|people|records|[£$€]))",
+        rf"\bQ(?P<quarter>[1-4])\s+(?P<year>{_YEAR})\b",
+    )
+)
+_QUARTER_MONTHS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StatedDate:
+    """A day, month, quarter or year as a text states it; what it leaves open is None."""
+
+    surface: str
+    start: int
+    end: int
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    quarter: int | None = None
+
+    def agrees_with(self, other: StatedDate) -> bool:
+        """Tell whether the other states all that this one does, or a day within it."""
+        quarter = other.quarter or (None if other.month is None else (other.month - 1) // _QUARTER_MONTHS + 1)
+        return all(
+            mine is None or mine == theirs
+            for mine, theirs in (
+                (self.year, other.year),
+                (self.month, other.month),
+                (self.day, other.day),
+                (self.quarter, quarter),
+            )
+        )
+
+    def holds(self, day: date) -> bool:
+        """Tell whether a day lies in what is stated."""
+        return self.agrees_with(StatedDate("", 0, 0, day.year, day.month, day.day))
+
+
+def dates_stated(text: str) -> list[StatedDate]:
+    """List the dates of a text in order; a month's name needs its capital, and "May" a number beside it."""
+    capitalised = set(months_named(text).values())
+    found: list[StatedDate] = []
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            if any(match.start() < known.end and known.start < match.end() for known in found):
+                continue
+            groups = match.groupdict()
+            word = groups.get("month")
+            if word and word not in capitalised and not groups.get("day") and not groups.get("year"):
+                continue
+            month = MONTHS[word.lower()] if word else _number(groups, "number")
+            year, day, quarter = (_number(groups, name) for name in ("year", "day", "quarter"))
+            found.append(StatedDate(match.group().strip(), match.start(), match.end(), year, month, day, quarter))
+    return sorted(found, key=lambda stated: stated.start)
+
+
+def _number(groups: Mapping[str, str | None], name: str) -> int | None:
+    digits = groups.get(name)
+    return int(digits) if digits else None
+
+
+def borne_out(claimed: Iterable[StatedDate], texts: Sequence[str], days: Sequence[date]) -> list[StatedDate]:
+    """Return the claimed dates that a text states or that one of the records' own days lies in."""
+    theirs = [stated for text in texts for stated in dates_stated(text)]
+    return [
+        stated
+        for stated in claimed
+        if any(stated.holds(day) for day in days) or any(stated.agrees_with(other) for other in theirs)
+    ]
+
+
+def missing_date(claim: str, texts: Sequence[str], days: Sequence[date]) -> str | None:
+    """Return the first date of a claim that neither the text nor the records' own days bear out; else None.
+
+    A text may state the parts of a date apart ("in 2021 … from March on"): then each has to be there, and no other
+    day of that month.
+    """
+    claimed = dates_stated(claim)
+    if not claimed:
+        return None
+    held = borne_out(claimed, texts, days)
+    theirs = [stated for text in texts for stated in dates_stated(text)]
+    numbers = {value for text in texts for quantity in quantities(text) for value in quantity.values}
+    for stated in claimed:
+        if stated not in held and not _is_there_in_parts(stated, theirs, numbers):
+            return stated.surface
+    return None
+
+
+def _is_there_in_parts(stated: StatedDate, theirs: Sequence[StatedDate], numbers: set[float]) -> bool:
+    if stated.quarter:
+        return False
+    if stated.year and not any(other.year == stated.year for other in theirs) and float(stated.year) not in numbers:
+        return False
+    if stated.month is None:
+        return True
+    same_month = [other for other in theirs if other.month == stated.month]
+    if not same_month and float(stated.month) not in numbers:
+        return False
+    if any(other.year and stated.year and other.year != stated.year for other in same_month):
+        return False
+    if stated.day is None:
+        return bool(same_month) or not any(other.month for other in theirs)
+    return not any(other.day for other in same_month) and float(stated.day) in numbers
