@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from answering.calibrations import support_floor
 from answering.domain.answer import (
     DEFAULT_PROJECTIONS,
     PROJECTIONS,
@@ -176,7 +177,7 @@ def read_projections(include: Iterable[str] | None) -> frozenset[str]:
 def _rules(corpus: Corpus) -> GroundingRules:
     wisdom = settings.WISDOM
     return GroundingRules(
-        min_support=float(corpus.thresholds.get("min_support", wisdom.min_support)),
+        min_support=support_floor(corpus),
         min_groundedness=float(corpus.thresholds.get("min_groundedness", wisdom.min_groundedness)),
         min_evidence_relevance=float(corpus.thresholds.get("min_evidence_relevance", wisdom.min_evidence_relevance)),
     )

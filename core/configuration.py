@@ -77,7 +77,8 @@ class WisdomSettings(BaseSettings):
     loop_max_searches: int = Field(6, ge=1, le=20)
     loop_max_turns: int = Field(12, ge=1, le=50)
     loop_stop_score: int = Field(9, ge=1, le=10)
-    min_support: Ratio = 0.6
+    min_support: Ratio | None = None
+    grounding_calibration: Path | None = None
     min_evidence_relevance: Ratio = 0.25
     min_groundedness: Ratio = 0.7
     max_claims: int = Field(12, ge=1, le=50)
@@ -90,10 +91,10 @@ class WisdomSettings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("state_dir")
+    @field_validator("state_dir", "grounding_calibration")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return PROJECT_ROOT / value.expanduser()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else PROJECT_ROOT / value.expanduser()
 
     @model_validator(mode="after")
     def _agree(self) -> WisdomSettings:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from answering import facts, measures
 from answering.domain.claims import ClaimKind, Draft
-from answering.domain.grounding import FailureCode, Grounding, ground, repair
+from answering.domain.grounding import FailureCode, Grounding, GroundingContext, ground, repair
 from answering.domain.outcome import RefusalReason, refuse
 from answering.domain.planner import Tool
 from answering.drafters.extractive import draft
@@ -20,6 +20,7 @@ from feedback.selectors.retrieval import (
     rerank_hits,
     second_stage,
 )
+from feedback.selectors.words import near_words
 
 if TYPE_CHECKING:
     pass
@@ -132,7 +133,13 @@ def _checked(run: Progress) -> Grounding:
         for claim in run.draft.claims
         if claim.kind is ClaimKind.MEASURE and claim.measure is not None
     }
-    return ground(run.draft, run.evidence, rules=run.request.rules, measure_results=counted)
+    return ground(
+        run.draft,
+        run.evidence,
+        rules=run.request.rules,
+        measure_results=counted,
+        context=GroundingContext(question=run.request.question, near=near_words),
+    )
 
 
 def _draft_anew(run: Progress) -> None:

@@ -131,6 +131,17 @@ def choose_models(*, corpus: Corpus, embedder: str | None = None, reranker: str 
     corpus.options = options
 
 
+def set_option(*, corpus: Corpus, name: str, value: Any) -> None:
+    """Set one of a corpus's options; None takes it away. Others that are set meanwhile stay."""
+    with tenant_session(corpus.tenant):
+        locked = Corpus.objects.for_tenant(corpus.tenant).select_for_update().get(pk=corpus.pk)
+        options = {key: kept for key, kept in locked.options.items() if key != name}
+        if value is not None:
+            options[name] = value
+        Corpus.objects.for_tenant(corpus.tenant).filter(pk=corpus.pk).update(options=options)
+    corpus.options = options
+
+
 def end_switch(*, corpus: Corpus) -> None:
     """Forget the embedder that a corpus had before: the vectors of the present one are complete."""
     if EMBEDDER_BEFORE not in corpus.options:

@@ -1,5 +1,13 @@
 """Check claims against the records they cite, independently of who drafted them."""
 
+from answering.domain.grounding.calibration import (
+    Calibration,
+    OperatingPoint,
+    ScoredClaim,
+    TooFewClaims,
+    calibrate,
+    scored,
+)
 from answering.domain.grounding.checker import Subject, check_claim
 from answering.domain.grounding.containment import Nearness
 from answering.domain.grounding.draft import GroundingContext, Repair, ground, prune, repair, unbound_number
@@ -21,6 +29,7 @@ from answering.domain.grounding.verdicts import (
 from answering.domain.grounding.windows import best_windows
 
 __all__ = [
+    "Calibration",
     "Check",
     "CheckVerdict",
     "CitationVerdict",
@@ -34,14 +43,19 @@ __all__ = [
     "GroundingRules",
     "MeasureResult",
     "Nearness",
+    "OperatingPoint",
     "Repair",
+    "ScoredClaim",
     "Subject",
     "SupportingSpan",
+    "TooFewClaims",
     "Verdict",
     "best_windows",
+    "calibrate",
     "check_claim",
     "ground",
     "prune",
     "repair",
+    "scored",
     "unbound_number",
 ]

@@ -168,8 +168,9 @@ def _combined(verdicts: Sequence[Verdict], parts: Sequence[Span], *, floor: floa
     """
     sizes = [s.end - s.start for s in parts]
     mean = sum(v.support * n for v, n in zip(verdicts, sizes, strict=True)) / sum(sizes)
-    worst = min(verdicts, key=lambda v: (not _has_conflict(v), v.support))
-    supported = mean >= floor and not _has_conflict(worst) and worst.support >= _FOOTING * floor
+    mean_overlap = sum(v.overlap * n for v, n in zip(verdicts, sizes, strict=True)) / sum(sizes)
+    worst = min(verdicts, key=lambda v: (not v.has_conflict, v.support))
+    supported = mean >= floor and not worst.has_conflict and worst.support >= _FOOTING * floor
     best = max(verdicts, key=lambda v: v.support)
     return Verdict(
         supported=supported,
@@ -178,15 +179,12 @@ def _combined(verdicts: Sequence[Verdict], parts: Sequence[Span], *, floor: floa
         code=None if supported else worst.code,
         span=best.span,
         checks=worst.checks,
+        overlap=round(min(mean_overlap, *(v.overlap / _FOOTING for v in verdicts)), 4),
     )
 
 
 def _no_claim(reason: str) -> Verdict:
     return Verdict(False, 0.0, reason, FAILURE_OF[Check.SHAPE], None, (CheckVerdict(Check.SHAPE, False, reason),))
-
-
-def _has_conflict(verdict: Verdict) -> bool:
-    return any(not c.agrees for c in verdict.checks if c.check is not Check.CONTAINMENT)
 
 
 def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -> Verdict:
@@ -226,6 +224,7 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
         code=FAILURE_OF[failed.check] if failed else None,
         span=_span(cited.texts, best or window),
         checks=tuple(checks),
+        overlap=round(min(1.0, raw), 4),
     )
 
 

@@ -8,6 +8,9 @@ from enum import StrEnum
 
 from answering.domain.outcome import NOTHING
 
+# Changes with every rule that changes verdicts: a calibration is of one version.
+CHECKER_VERSION = "2"
+
 
 class Check(StrEnum):
     """One way in which a claim can disagree with the text it cites."""
@@ -90,7 +93,8 @@ class EvidenceSpan:
 class Verdict:
     """What the checker thinks of one claim against some text.
 
-    `support` is in [0, 1] and reaches the floor exactly when `supported`. `span` is the best
+    `support` is in [0, 1] and reaches the floor exactly when `supported`. `overlap` is what it would be without a
+    conflict: at a floor above it the claim fails, at one below it only a conflict fails it. `span` is the best
     supporting span, also of a claim that failed, unless no word of it was found.
     """
 
@@ -100,6 +104,12 @@ class Verdict:
     code: FailureCode | None
     span: EvidenceSpan | None
     checks: tuple[CheckVerdict, ...] = ()
+    overlap: float = 0.0
+
+    @property
+    def has_conflict(self) -> bool:
+        """Tell whether something disagrees that no overlap makes up for."""
+        return any(not each.agrees for each in self.checks if each.check is not Check.CONTAINMENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-
-from answering.domain.grounding import check_claim
-from core.batch_lines import line_id, line_text, read_batch
+from answering.calibrations import support_floor
+from answering.management.labelled_lines import read_claim
+from answering.verification import check_all
+from core.batch_lines import read_batch
 from core.commands import WisdomCommand, readable_text
-from core.errors import InvalidInput
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    id: str | int
-    text: str
-    evidence: tuple[str, ...]
 
 
 class Command(WisdomCommand):
@@ -30,12 +21,11 @@ class Command(WisdomCommand):
             "file",
             metavar="FILE",
             type=readable_text,
-            help='lines of {"id", "claim", "evidence"}, a text or a list; or -',
+            help='lines of {"id", "claim", "evidence", "lang"?}, evidence a text or a list; or -',
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for claim in read_batch(options["file"], _read_claim):
-            verdict = check_claim(claim.text, claim.evidence, floor=settings.WISDOM.min_support)
+        for claim, verdict in check_all(read_batch(options["file"], read_claim), floor=support_floor()):
             span = verdict.span
             self.document(
                 {
@@ -45,13 +35,9 @@ class Command(WisdomCommand):
                     "reason": verdict.reason,
                     "code": verdict.code,
                     "span": {"evidence": span.evidence, "start": span.start, "end": span.end} if span else None,
+                    "checks": [
+                        {"check": each.check.value, "agrees": each.agrees, "reason": each.detail}
+                        for each in verdict.checks
+                    ],
                 }
             )
-
-
-def _read_claim(line: dict[str, Any]) -> _Claim:
-    evidence = line.get("evidence")
-    texts = [evidence] if isinstance(evidence, str) else evidence
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InvalidInput("evidence must be a text or a list of texts.", field="evidence")
-    return _Claim(line_id(line), line_text(line, "claim"), tuple(texts))
