@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from answering.calibrations import support_floor
+from answering.calibrations import calibration_of, support_floor
 from answering.domain.answer import (
     DEFAULT_PROJECTIONS,
     PROJECTIONS,
     citations_json,
     claims_json,
+    confidence,
     grounding_json,
     moment,
     numbered_claims,
-    outcome_confidence,
     refusal_json,
     select,
     text_json,
@@ -212,7 +212,9 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         **text_json(run.draft.claims, run.evidence, run.refusal, notes=notes),
         "model": run.draft.model,
         "score": loop_score(run.coverage),
-        "confidence": outcome_confidence(run.outcome),
+        "confidence": 0.0
+        if run.refusal
+        else confidence(run.draft.claims, run.grounding, calibration_of(run.request.corpus)),
         "claims": claims_json(numbered, run.grounding),
         "blocks": _blocks(run),
         "citations": citations_json(numbered, run.evidence),

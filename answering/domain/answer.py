@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from answering.domain.claims import Claim, Evidence, Measure, NumberedClaims, number_citations
-from answering.domain.grounding import Grounding
-from answering.domain.outcome import REFUSAL_TEXT, Outcome, Refusal
+from answering.domain.claims import Claim, ClaimKind, Evidence, Measure, NumberedClaims, number_citations
+from answering.domain.grounding import Calibration, Grounding
+from answering.domain.outcome import REFUSAL_TEXT, Refusal
 from answering.domain.render import answer_text, escape, markdown
 
 PROJECTIONS: Final = ("grounding", "hits", "documents", "trace", "rerank", "passes")
@@ -116,6 +117,10 @@ def grounding_json(
                     "end": verdict.span.end,
                 },
                 "reason": verdict.reason,
+                "code": verdict.code,
+                "checks": [
+                    {"check": each.check.value, "agrees": each.agrees, "reason": each.detail} for each in verdict.checks
+                ],
             }
             for verdict in grounding.claims
         ],
@@ -175,6 +180,22 @@ def numbered_claims(claims: Sequence[Claim]) -> NumberedClaims:
     return number_citations(claims)
 
 
-def outcome_confidence(outcome: Outcome) -> float | None:
-    """Return 0 for a refusal; else None, since no calibration is installed."""
-    return 0.0 if outcome is Outcome.REFUSED else None
+def confidence(claims: Sequence[Claim], grounding: Grounding | None, calibration: Calibration) -> float:
+    """Return the calibrated chance that every claim of an answer is right, in [0, 1]; 0 for a refusal.
+
+    The words of a quote and the count of a measure are looked up, not estimated: only what the checker weighed
+    (statements, and further records said to say what a quote says) can be wrong.
+    """
+    if not claims or grounding is None:
+        return 0.0
+    verdicts = {verdict.id: verdict for verdict in grounding.claims}
+    chance = 1.0
+    for claim in claims:
+        verdict = verdicts.get(claim.id)
+        if verdict is None:
+            return 0.0
+        if claim.kind is ClaimKind.STATEMENT:
+            chance *= calibration.chance(verdict.support)
+        elif claim.kind is ClaimKind.QUOTE:
+            chance *= math.prod(calibration.chance(each.support) for each in verdict.citations[1:] if each.supports)
+    return round(chance, 4)

@@ -29,7 +29,7 @@ _NOT_CLAIMED: Final = re.compile(
 )
 # What a record may say for it: looser, since people state causes in many ways.
 _STATED: Final = re.compile(
-    rf"\b(?:{_AFTER}|{_BEFORE}|since|so(?!\s+(?:far|many|much|long|good|bad))|reason\w*|fault|blame\w*|cause\w*|mean(?:s|t)|that['’]s\s+(?:why|how)|"
+    rf"\b(?:{_AFTER}|{_BEFORE}|cos|coz|cuz|['’]cause|since|so(?!\s+(?:far|many|much|long|good|bad))|reason\w*|fault|blame\w*|cause\w*|mean(?:s|t)|that['’]s\s+(?:why|how)|"
     r"made\s+(?:me|us|him|her|it|them|the)|makes?|mak(?:e|ing)\s+(?:me|us|it|them)|forc\w+|thanks|out\s+of|over\s+the|for\s+(?:being|having|not)|"
     r"why|hence|thus|if|unless|da|damit|sodass|denn|grund\w*|ya\s+que|como|pues|por|así\s+que|car|donc|puisque)\b|[;:—–-]\s",
     re.IGNORECASE,

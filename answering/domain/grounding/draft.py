@@ -45,7 +45,7 @@ class GroundingContext:
     """What a draft answers, and with what help it is judged.
 
     `occurred_from` and `occurred_to` (exclusive) bound the records that may be cited. `idf` weighs terms, `near` tells
-    which words mean nearly the same.
+    which words mean nearly the same. `names` are those that any claim may use: of whom the feedback is about.
     """
 
     question: str = ""
@@ -53,6 +53,7 @@ class GroundingContext:
     occurred_to: datetime | None = None
     idf: Mapping[str, float] | None = None
     near: Nearness | None = None
+    names: tuple[str, ...] = ()
 
 
 _NO_CONTEXT: Final = GroundingContext()
@@ -329,7 +330,11 @@ class _Judge:
             subject=Subject(
                 idf=self._context.idf,
                 bound_numbers=tuple(bound),
-                context=(*(s.label for s in sources), *(s.account for s in sources if s.account)),
+                context=(
+                    *(s.label for s in sources),
+                    *(s.account for s in sources if s.account),
+                    *self._context.names,
+                ),
                 days=tuple(s.occurred_at.date() for s in sources if s.occurred_at),
                 periods=periods,
                 question=self._context.question,

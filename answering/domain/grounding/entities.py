@@ -17,6 +17,15 @@ i i'm i've i'll i'd mr mrs ms miss dr sir madam ok q1 q2 q3 q4 january february 
 september october november december jan feb mar apr jun jul aug sep sept oct nov dec
 """
 _NO_NAMES: Final = frozenset(_NOT_NAMING.split())
+# Days of the week in the ways in which they are written.
+_DAYS: Final = {
+    form: days.split()[0]
+    for days in (
+        "monday mon mondays", "tuesday tue tues tuesdays", "wednesday wed weds wednesdays", "thursday thu thur thurs thursdays",
+        "friday fri fridays", "saturday sat saturdays", "sunday sun sundays",
+    )
+    for form in days.split()
+}  # fmt: skip
 _SHARED_PREFIX: Final = 4
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 
@@ -55,8 +64,10 @@ def held_words(cited: Iterable[Token], texts: Sequence[str], *, language: str = 
     """Collect the words of texts, `cited` being the content tokens of those that are cut up already."""
     words: set[str] = set()
     for token in cited:
-        words.add(fold(token.surface))
-        words.add(token.stem)
+        word = fold(token.surface)
+        words.update((word, token.stem, _POSSESSIVE.sub("", word)))
+        if word in _DAYS:
+            words.add(_DAYS[word])
     prefixes = frozenset(_prefix(word) for word in words if len(word) >= _SHARED_PREFIX)
     return HeldWords(frozenset(words), prefixes, frozenset(_initials("\n".join(texts))))
 
@@ -75,6 +86,7 @@ def missing_names(claim: str, held: HeldWords, *, language: str = "en") -> list[
 
 def _is_held(name: str, held: HeldWords, spelled_out: set[str]) -> bool:
     bare = _POSSESSIVE.sub("", fold(name).lstrip("#"))
+    bare = _DAYS.get(bare, bare)
     if bare in held.words or bare.replace(".", "") in held.words:
         return True
     if _ACRONYM.fullmatch(name) and bare.rstrip("s").replace(".", "") in held.initials:

@@ -10,12 +10,18 @@ from answering.domain.grounding.quantities import share_stated
 
 _UNIVERSAL: Final = re.compile(
     r"\b(?:all(?!\s+(?:right|over|along|day|night|time|in\s+all|sorts|kinds|the\s+(?:way|time|best))\b|-)|every(?!\s+(?:now|so|other|second|minute|hour|day|week|month|year)\b)|everyone|everybody|everything|"
-    r"always|each(?!\s+(?:second|minute|hour|day|week|month|year|time)\b)|entirely|without\s+exception|alle[nrs]?|jede[nrsm]?|immer|todos|todas|siempre|cada|tous|toutes|toujours|chaque)\b",
+    r"always|each(?!\s+(?:second|minute|hour|day|week|month|year|time|of\s+(?:the\s+)?(?:two|three|four|five|six|\d+))\b|\s*(?:[.,;:)]|$))|entirely|without\s+exception|alle[nrs]?|jede[nrsm]?|immer|todos|todas|siempre|cada|tous|toutes|toujours|chaque)\b",
     re.IGNORECASE,
 )
 _NOT_UNIVERSAL: Final = re.compile(
     r"\b(?:at|above|after|over|not|in|first\s+of|best\s+of|worst\s+of|most\s+of|of)\s+all\b|\b(?:nearly|almost|not|virtually|practically)\s+(?:all|every\w*|always)\b"
     r"|\beach\s+other\b|\ball\s+(?:two|three|four|five|\d+)\b",
+    re.IGNORECASE,
+)
+# How a record may say it, beside the words that a claim uses.
+_ALL_OF_IT: Final = re.compile(
+    r"\b(?:all\s+(?:the\s+|of\s+)?(?:two|three|four|five|six|[\d,.]+)|the\s+(?:lot|whole|entire)|whole|entire|both|any\w*|per|lot\s+of\s+(?:it|them)|"
+    r"sämtlich\w*|ganze[nrsm]?|todo|toda|entero|entera)\b",
     re.IGNORECASE,
 )
 _MAJORITY: Final = re.compile(
@@ -33,7 +39,7 @@ _MANY: Final = re.compile(
 )
 _MANY_TIMES: Final = re.compile(
     r"\b(?:again(?:\s+and\s+again)?|every|each|always|keeps?|kept|still|yet\s+another|once\s+more|times|twice|second|third|fourth|several|multiple|various|"
-    r"wieder|mehrmals|mehrere|jede[nrsm]?|otra\s+vez|varias|varios|cada|siempre|loads|tons|dozens|hundreds|lot|so\s+much|"
+    r"wieder|mehrmals|mehrere|jede[nrsm]?|otra\s+vez|varias|varios|cada|siempre|loads|tons|dozens|hundreds|lot|so\s+much|a\s+(?:day|week|month)|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:week|month|day|night|morning)s)\b",
     re.IGNORECASE,
 )
@@ -65,7 +71,7 @@ def quantifier_level(text: str) -> int:
     """Rate the widest quantifier: 4 all or always, 3 most, 2 many or often, 0 none of these; a stated share counts too."""
     narrowed = _NOT_UNIVERSAL.sub(" ", text)
     share = share_stated(text)
-    if _UNIVERSAL.search(narrowed) or share >= 0.995:
+    if _UNIVERSAL.search(narrowed) or share >= 0.995 or _ALL_OF_IT.search(text):
         return 4
     if _MAJORITY.search(_THE_MOST.sub(" ", text)) or share > 0.5:
         return 3

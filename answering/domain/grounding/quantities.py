@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 _TO_NINETEEN: Final = """
@@ -15,7 +15,34 @@ _BY_TEN: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ONES: Final = {word: value for value, word in enumerate(_TO_NINETEEN.split())}
 _TENS: Final = {word: 10 * value for value, word in enumerate(_BY_TEN.split(), 2)}
 _SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
-_SPELLED: Final = {**_ONES, **_TENS}
+_OF_OTHER_LANGUAGES: Final = {
+    word: value
+    for words in (
+        "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
+        "zéro un deux trois quatre cinq six sept huit neuf dix onze douze",
+    )
+    for value, word in enumerate(words.split())
+    if word not in ("ein", "un", "once", "six")
+} | {"zwanzig": 20, "dreißig": 30, "veinte": 20, "treinta": 30, "cien": 100, "vingt": 20, "trente": 30}
+_SPELLED: Final = {**_ONES, **_TENS, **_OF_OTHER_LANGUAGES}
+# Words that state a number without being one: a record may say "both" where a claim says "two".
+_IMPLIED: Final = {
+    word: value
+    for value, words in {
+        0.5: "half halb halbe halben mitad medio media",
+        1.0: "one single once eins einmal uno una",
+        2.0: "both twice couple pair double doubled second beide beiden zweimal zweiten zweite doppelt ambos ambas doble segundo segunda deux",
+        3.0: "thrice triple third dreimal dritten dritte tercera tercer",
+        4.0: "fourth vierte vierten viermal cuarta cuarto",
+        5.0: "fiver fifth fünfmal",
+        10.0: "tenner",
+        12.0: "dozen dutzend docena",
+        14.0: "fortnight",
+    }.items()
+    for word in words.split()
+}
+_IMPLYING: Final = re.compile(rf"\b(?:{'|'.join(_IMPLIED)})\b", re.IGNORECASE)
 _SHORT_SCALES: Final = {
     "k": 1000, "thousand": 1000, "m": 1_000_000, "mn": 1_000_000, "million": 1_000_000, "mio": 1_000_000,
     "millionen": 1_000_000, "millones": 1_000_000, "millions": 1_000_000, "bn": 1_000_000_000,
@@ -55,6 +82,7 @@ _UNITS: Final = {
     }.items()
     for form in forms.split()
 }
+_EXACT_UNITS: Final = frozenset({"percent", "dollar", "euro", "yen"})
 _SECONDS: Final = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 
 _DIGITS: Final = r"\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
@@ -79,8 +107,19 @@ _LESS_THAN: Final = re.compile(
     r"\b(?:under|less than|fewer than|at most|below|up to|weniger als|unter|menos de)\s*[$£€¥]?$", re.I
 )
 _ENUMERATOR: Final = re.compile(r"^\s*\(?\d{1,3}[.)]\s+")
+# "4.99 to 6.99 euro", "three weeks out of four": the unit is said once.
+_SHARES_UNIT: Final = re.compile(
+    r"\s*(?:[-–—/]|to|or|and|down\s+to|up\s+to|from|instead\s+of|auf|bis|oder|und|statt|zu|a|o|y|en\s+lugar\s+de|à|ou|et)\s*[$£€¥]?",
+    re.IGNORECASE,
+)
+_TO_UNIT: Final = re.compile(
+    r"(?:\s+window)?\s*(?:[-–—]|to|down\s+to|up\s+to|instead\s+of|auf|bis|statt|en\s+lugar\s+de)\s*[$£€¥]?",
+    re.IGNORECASE,
+)
+_OF_UNIT: Final = re.compile(r"\s+(?:out\s+of|of|von|de)\s+(?:the\s+|our\s+|my\s+)?", re.IGNORECASE)
 _RATIO: Final = re.compile(
-    rf"({_DIGITS}|{_WORDS})\s+(?:out\s+)?of\s+(?:the\s+|our\s+|these\s+)?({_DIGITS}|{_WORDS})\b", re.I
+    rf"({_DIGITS}|{_WORDS})\s+(?:(?!of\b|out\b)[a-z]+\s+)?(?:out\s+)?of\s+(?:the\s+|our\s+|these\s+)?({_DIGITS}|{_WORDS})\b",
+    re.I,
 )
 
 
@@ -120,6 +159,22 @@ def quantities(text: str) -> list[Quantity]:
         surface = match.group().strip()
         start = match.end() - len(match.group().lstrip())
         found.append(Quantity(surface, values, unit, start, match.end(), unit_end))
+    return _with_shared_units(text, found)
+
+
+def _with_shared_units(text: str, found: list[Quantity]) -> list[Quantity]:
+    """Give a number the unit that is said once for it and its neighbour."""
+    for place in reversed(range(len(found) - 1)):
+        one, other = found[place], found[place + 1]
+        if one.unit is None and other.unit and _SHARES_UNIT.fullmatch(text, one.end, other.start):
+            found[place] = replace(one, unit=other.unit)
+    for place in range(len(found) - 1):
+        one, other = found[place], found[place + 1]
+        shared = _OF_UNIT.fullmatch(text, one.unit_end, other.start) or _TO_UNIT.fullmatch(
+            text, one.unit_end, other.start
+        )
+        if one.unit and other.unit is None and shared:
+            found[place + 1] = replace(other, unit=one.unit)
     return found
 
 
@@ -129,6 +184,7 @@ class StatedNumbers:
 
     quantities: tuple[Quantity, ...]
     months: frozenset[int]
+    implied: frozenset[float] = frozenset()
 
 
 def stated_numbers(texts: Iterable[str]) -> StatedNumbers:
@@ -137,6 +193,7 @@ def stated_numbers(texts: Iterable[str]) -> StatedNumbers:
     return StatedNumbers(
         tuple(q for text in texts for q in quantities(text)),
         frozenset(month for text in texts for month in months_named(text)),
+        frozenset(_IMPLIED[match.group().lower()] for text in texts for match in _IMPLYING.finditer(text)),
     )
 
 
@@ -153,6 +210,8 @@ def missing_quantity(claim: str, stated: StatedNumbers, *, bound: Iterable[float
         # "14 of 40 … 3 hours" doesn't bear out "14 hours": where its unit is stated, a number needs it.
         rivals = [q for q in stated.quantities if _same_dimension(q.unit, quantity.unit)]
         if any(_bears_out(claim, quantity, other) for other in rivals or stated.quantities):
+            continue
+        if quantity.values & stated.implied and quantity.unit not in _EXACT_UNITS:
             continue
         if not _is_month_of_date(claim, quantity, stated.months):
             return quantity
