@@ -13,9 +13,11 @@ from typing import Final
 from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Draft, Evidence, Measure
 from answering.domain.grounding.checker import Subject, check_analysed
 from answering.domain.grounding.containment import AnalysedText, Nearness, analyse
+from answering.domain.grounding.entities import foreign_account
 from answering.domain.grounding.quantities import quantities
 from answering.domain.grounding.shape import holds_markup, misshapen
 from answering.domain.grounding.verdicts import (
+    FAILURE_OF,
     Check,
     CheckVerdict,
     CitationVerdict,
@@ -37,7 +39,7 @@ _QUOTED_WORDS: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]"
 _DEFAULT_RULES: Final = GroundingRules()
 # From this support on a citation needs no comparison with what else was retrieved.
 _PLAINLY_HELD: Final = 0.8
-_MUCH_BETTER: Final = 0.15
+_BETTER: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,8 @@ class _Judge:
         distinct = list(dict.fromkeys(claim.citations))
         union = self._check(claim, distinct, bound, periods)
         if union.supported:
+            union = self._of_another_account(claim, union)
+        if union.supported:
             union = self._or_better_elsewhere(claim, union)
         citations = []
         for number, citation in enumerate(claim.citations):
@@ -258,9 +262,26 @@ class _Judge:
             tuple(citations), union.checks,
         )  # fmt: skip
 
+    def _of_another_account(self, claim: Claim, union: Verdict) -> Verdict:
+        """Fail a claim that speaks of an account whose records were retrieved, but aren't the ones that it cites."""
+        cited = [self._evidence[c.evidence_id] for c in claim.citations]
+        own = [source.account for source in cited if source.account]
+        others = dict.fromkeys(source.account for source in self._evidence.values() if source.account)
+        texts = [*(source.text for source in cited), *(source.label for source in cited), *self._context.names]
+        name = foreign_account(claim.text, own, others, texts)
+        if name is None:
+            return union
+        return self._rejected(union, Check.ENTITY, f"the records cited aren't those of {name}")
+
+    def _rejected(self, union: Verdict, failed: Check, reason: str) -> Verdict:
+        """Return a verdict as it stands after one more check has failed."""
+        checks = (*(each for each in union.checks if each.check is not failed), CheckVerdict(failed, False, reason))
+        support = min(union.support, round(self._rules.min_support * 0.99, 4))
+        return replace(union, supported=False, support=support, reason=reason, code=FAILURE_OF[failed], checks=checks)
+
     def _or_better_elsewhere(self, claim: Claim, union: Verdict) -> Verdict:
         """Fail a claim that another retrieved record bears out while the cited ones hold little of it: a wrong citation."""
-        if union.support >= _PLAINLY_HELD:
+        if union.overlap >= _PLAINLY_HELD:
             return union
         cited = {c.evidence_id for c in claim.citations}
         for source in self._evidence.values():
@@ -268,13 +289,11 @@ class _Judge:
                 continue
             whole = Citation(source.citation_id, source.start, source.end, source.passage)
             other = self._check(claim, [whole])
-            if other.supported and other.support >= union.support + _MUCH_BETTER:
+            if other.supported and other.overlap >= union.overlap + _BETTER:
                 reason = (
                     f"{source.citation_id} bears the claim out (support {other.support:.2f}), what it cites hardly does"
                 )
-                check = CheckVerdict(Check.CITATION, False, reason)
-                support = min(union.support, round(self._rules.min_support * 0.99, 4))
-                return Verdict(False, support, reason, FailureCode.UNSUPPORTED, union.span, (*union.checks, check))
+                return replace(self._rejected(union, Check.CITATION, reason), code=FailureCode.UNSUPPORTED)
         return union
 
     def _measured(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:

@@ -34,21 +34,42 @@ def names(text: str, *, language: str = "en") -> list[str]:
     """List the names and codes of a text: capitalised words inside a sentence, acronyms, codes.
 
     A sentence's first word counts when it has a capital further on or a digit. German capitalises all
-    nouns, so that only acronyms and codes count there.
+    nouns, so that only acronyms, codes and what directly follows a noun ("Haushalt Wegener") count there.
     """
     found: list[str] = []
     for sentence in sentences(text):
         words = text[sentence.start : sentence.end]
         opening = next((i for i, c in enumerate(words) if c.isalnum()), 0)
+        before: Token | None = None
         for token in content_tokens(words, language):
             surface = token.surface
+            follows_a_noun, before = _follows_a_noun(words, before, token), token
             if token.kind is TokenKind.CODE:
                 found.append(surface)
             elif token.kind is TokenKind.WORD and _NAME.fullmatch(surface) and fold(surface) not in _NO_NAMES:
                 is_acronym = len(surface) > 1 and surface[1:] != surface[1:].lower()
-                if is_acronym or (token.start > opening and language != "de" and len(surface) > 1):
+                is_inside = token.start > opening and len(surface) > 1
+                if is_acronym or (is_inside and (language != "de" or follows_a_noun)):
                     found.append(surface)
     return found
+
+
+def _follows_a_noun(words: str, before: Token | None, token: Token) -> bool:
+    return before is not None and before.surface[:1].isupper() and words[before.end : token.start] == " "
+
+
+def foreign_account(claim: str, own: Iterable[str], others: Iterable[str], texts: Sequence[str]) -> str | None:
+    """Return an account that a claim names although it is none of those cited nor named by the cited text; else None."""
+    said = fold(claim)
+    ours = {fold(name) for name in own}
+    held = [fold(text) for text in texts]
+    for name in others:
+        folded = fold(name)
+        if folded in ours or folded not in said or any(folded in text for text in held):
+            continue
+        if re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", said) and not any(folded in our for our in ours):
+            return name
+    return None
 
 
 @dataclass(frozen=True, slots=True)
