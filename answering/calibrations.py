@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 
-from answering.domain.grounding import Calibration
+from answering.domain.grounding import Calibration, GroundingRules
 from core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
 
-BUNDLED: Final = Path(__file__).with_name("grounding_calibration.json")
+_HERE: Final = Path(__file__).parent
+# Made by manage.py calibrate_grounding, beside short comments and beside articles; `made_from` names the files.
+BUNDLED: Final = (_HERE / "grounding_of_comments.json", _HERE / "grounding_of_articles.json")
 OPTION: Final = "grounding_calibration"
 
 
@@ -35,23 +37,33 @@ def _kept(path: Path) -> Calibration:
     return read_calibration(path)
 
 
-def installed_calibration() -> Calibration:
-    """Return the calibration that `WA_GROUNDING_CALIBRATION` names, else the bundled one; read once a process."""
-    return _kept(settings.WISDOM.grounding_calibration or BUNDLED)
+def installed_calibrations() -> tuple[Calibration, ...]:
+    """Return the calibration that `WA_GROUNDING_CALIBRATION` names, else the bundled ones; read once a process."""
+    chosen = settings.WISDOM.grounding_calibration
+    return tuple(_kept(path) for path in ((chosen,) if chosen else BUNDLED))
 
 
-def calibration_of(corpus: Corpus) -> Calibration:
-    """Return the corpus's own calibration, else the installed one."""
-    own: Mapping[str, Any] | None = corpus.options.get(OPTION)
-    return Calibration.from_json(own) if own else installed_calibration()
+def calibrations_of(corpus: Corpus | None) -> tuple[Calibration, ...]:
+    """Return the corpus's own calibration, else the installed ones."""
+    own: Mapping[str, Any] | None = corpus.options.get(OPTION) if corpus is not None else None
+    return (Calibration.from_json(own),) if own else installed_calibrations()
 
 
-def support_floor(corpus: Corpus | None = None) -> float:
-    """Return the least support of a claim: the corpus's threshold, its calibration's, the setting, the installed one's."""
-    if corpus is not None:
-        if "min_support" in corpus.thresholds:
-            return float(corpus.thresholds["min_support"])
-        if corpus.options.get(OPTION):
-            return calibration_of(corpus).floor
-    chosen: float | None = settings.WISDOM.min_support
-    return installed_calibration().floor if chosen is None else chosen
+def grounding_rules(corpus: Corpus | None = None) -> GroundingRules:
+    """Return the floors of the gates for a corpus.
+
+    A claim's least support is the corpus's threshold, else its calibration's, else the setting, else that of the
+    installed calibration for about that much cited text.
+    """
+    wisdom = settings.WISDOM
+    thresholds: Mapping[str, Any] = corpus.thresholds if corpus is not None else {}
+    fixed = thresholds.get("min_support")
+    if fixed is None and not (corpus is not None and corpus.options.get(OPTION)):
+        fixed = wisdom.min_support
+    floors = () if fixed is not None else tuple((c.evidence_characters, c.floor) for c in calibrations_of(corpus))
+    return GroundingRules(
+        min_support=float(fixed) if fixed is not None else min(floor for _, floor in floors),
+        floors=floors,
+        min_groundedness=float(thresholds.get("min_groundedness", wisdom.min_groundedness)),
+        min_evidence_relevance=float(thresholds.get("min_evidence_relevance", wisdom.min_evidence_relevance)),
+    )

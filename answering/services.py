@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from answering.calibrations import calibration_of, support_floor
+from answering.calibrations import calibrations_of, grounding_rules
 from answering.domain.answer import (
     DEFAULT_PROJECTIONS,
     PROJECTIONS,
@@ -26,7 +26,6 @@ from answering.domain.answer import (
     text_json,
 )
 from answering.domain.budget import Budget, BudgetLimits
-from answering.domain.grounding import GroundingRules
 from answering.domain.planner import loop_score
 from answering.domain.relaxing import remaining
 from answering.drafters.extractive import DraftLimits
@@ -52,7 +51,6 @@ from feedback.services.search import passes_json
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from feedback.models import Corpus
     from tenants.caller import Caller
 
 CODE_VERSION = "0.1.0"
@@ -111,7 +109,7 @@ def ask(
         question=checked,
         filters=asked,
         top_k=top_k,
-        rules=_rules(body),
+        rules=grounding_rules(body),
         limits=DraftLimits(claims=settings.WISDOM.max_claims, evidence=settings.WISDOM.evidence_limit),
         loops=loops,
         sets=scope.sets,
@@ -174,15 +172,6 @@ def read_projections(include: Iterable[str] | None) -> frozenset[str]:
     return chosen
 
 
-def _rules(corpus: Corpus) -> GroundingRules:
-    wisdom = settings.WISDOM
-    return GroundingRules(
-        min_support=support_floor(corpus),
-        min_groundedness=float(corpus.thresholds.get("min_groundedness", wisdom.min_groundedness)),
-        min_evidence_relevance=float(corpus.thresholds.get("min_evidence_relevance", wisdom.min_evidence_relevance)),
-    )
-
-
 def _limits() -> BudgetLimits:
     wisdom = settings.WISDOM
     return BudgetLimits(
@@ -214,7 +203,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "score": loop_score(run.coverage),
         "confidence": 0.0
         if run.refusal
-        else confidence(run.draft.claims, run.grounding, calibration_of(run.request.corpus)),
+        else confidence(run.draft.claims, run.grounding, calibrations_of(run.request.corpus)),
         "claims": claims_json(numbered, run.grounding),
         "blocks": _blocks(run),
         "citations": citations_json(numbered, run.evidence),

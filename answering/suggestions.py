@@ -8,11 +8,10 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
-from django.conf import settings
 from django.core.cache import cache
 
+from answering.calibrations import grounding_rules
 from answering.domain.budget import Budget, BudgetLimits
-from answering.domain.grounding import GroundingRules
 from answering.drafters.extractive import DraftLimits
 from answering.presentation import ACCOUNT_FORM, THEME_FORMS, question_about
 from answering.saga import Progress, Request, plan_step, rerank_step, retrieve_step
@@ -44,13 +43,12 @@ def suggested_questions(*, corpus: Corpus, state: CorpusState, now: datetime) ->
 
 def passes(*, corpus: Corpus, question: str, now: datetime) -> bool:
     """Say whether a question gets past the gates on records, retrieval and relevance; no run is stored."""
-    floor = float(corpus.thresholds.get("min_evidence_relevance", settings.WISDOM.min_evidence_relevance))
     request = Request(
         corpus=corpus,
         question=question,
         filters=FilterSet(),
         top_k=None,
-        rules=GroundingRules(min_evidence_relevance=floor),
+        rules=grounding_rules(corpus),
         limits=DraftLimits(),
     )
     run = Progress(request=request, budget=Budget(BudgetLimits(), started_at=time.monotonic()), now=now)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from answering.calibrations import OPTION, read_calibration
 from answering.domain.grounding import (
     Calibration,
+    GroundingRules,
     ScoredClaim,
     Subject,
     TooFewClaims,
@@ -27,6 +28,10 @@ from feedback.services.corpora import set_option
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
+
+
+# Nothing is capped below a floor of 1: the support of what fails still ranks it.
+_AT_ANY_FLOOR = GroundingRules(min_support=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +53,22 @@ class LabelledClaim:
     group: str
 
 
-def check(claim: ClaimToCheck, *, floor: float) -> Verdict:
+def check(claim: ClaimToCheck, *, rules: GroundingRules) -> Verdict:
     """Judge one claim; the language is that of its evidence, which is what it has to agree with."""
     language = claim.language or language_of(" ".join(claim.evidence)[:2_000] or claim.text)
     return check_claim(
         claim.text,
         claim.evidence,
-        floor=floor,
+        floor=rules.floor(sum(map(len, claim.evidence))),
         language=language,
         subject=Subject(near=near_words, records=len(claim.evidence)),
     )
 
 
-def check_all(claims: Iterable[ClaimToCheck], *, floor: float) -> Iterator[tuple[ClaimToCheck, Verdict]]:
+def check_all(claims: Iterable[ClaimToCheck], *, rules: GroundingRules) -> Iterator[tuple[ClaimToCheck, Verdict]]:
     """Judge claims in order, one at a time."""
     for claim in claims:
-        yield claim, check(claim, floor=floor)
+        yield claim, check(claim, rules=rules)
 
 
 def calibrate_by(
@@ -79,10 +84,11 @@ def calibrate_by(
         digest.update(repr((each.group, each.claim.text, each.claim.evidence, each.is_supported)).encode())
         rows.append(
             scored(
-                check(each.claim, floor=1.0),
+                check(each.claim, rules=_AT_ANY_FLOOR),
                 claim=f"{each.group}\0{each.claim.text}",
                 group=each.group,
                 is_supported=each.is_supported,
+                characters=sum(map(len, each.claim.evidence)),
             )
         )
     try:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from answering.domain.claims import Claim, ClaimKind, Evidence, Measure, NumberedClaims, number_citations
 from answering.domain.grounding import Calibration, Grounding
+from answering.domain.grounding.calibration import nearest
 from answering.domain.outcome import REFUSAL_TEXT, Refusal
 from answering.domain.render import answer_text, escape, markdown
 
@@ -180,7 +181,7 @@ def numbered_claims(claims: Sequence[Claim]) -> NumberedClaims:
     return number_citations(claims)
 
 
-def confidence(claims: Sequence[Claim], grounding: Grounding | None, calibration: Calibration) -> float:
+def confidence(claims: Sequence[Claim], grounding: Grounding | None, calibrations: Sequence[Calibration]) -> float:
     """Return the calibrated chance that every claim of an answer is right, in [0, 1]; 0 for a refusal.
 
     The words of a quote and the count of a measure are looked up, not estimated: only what the checker weighed
@@ -194,6 +195,7 @@ def confidence(claims: Sequence[Claim], grounding: Grounding | None, calibration
         verdict = verdicts.get(claim.id)
         if verdict is None:
             return 0.0
+        calibration = nearest(calibrations, sum(c.end - c.start for c in claim.citations))
         if claim.kind is ClaimKind.STATEMENT:
             chance *= calibration.chance(verdict.support)
         elif claim.kind is ClaimKind.QUOTE:

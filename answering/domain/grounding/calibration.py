@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import Any, Final
 
 from answering.domain.grounding.verdicts import CHECKER_VERSION, Verdict
@@ -37,6 +38,7 @@ class ScoredClaim:
     has_conflict: bool
     support: float
     is_supported: bool
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class OperatingPoint:
 class Calibration:
     """A floor with where it came from; `version` names its content.
 
-    `chances` are (support, chance that the claim is supported) in rising order of both. `max_risk` is what the curator
+    `evidence_characters` is the middling length of the labelled claims' evidence: the floor is for text of about that
+    length. `chances` are (support, chance that the claim is supported) in rising order of both. `max_risk` is what the curator
     chose, None for the floor of the best balanced accuracy.
     """
 
@@ -73,6 +76,7 @@ class Calibration:
     made_from: tuple[str, ...]
     data_sha256: str
     checker: str
+    evidence_characters: int
     claims: int
     supported: int
     max_risk: float | None
@@ -133,9 +137,17 @@ class NoSuchFloor(ValueError):
     """No floor keeps the risk that was asked for."""
 
 
-def scored(verdict: Verdict, *, claim: str, group: str, is_supported: bool) -> ScoredClaim:
-    """Put a verdict beside its label."""
-    return ScoredClaim(claim, group, verdict.overlap, verdict.has_conflict, verdict.support, is_supported)
+def scored(verdict: Verdict, *, claim: str, group: str, is_supported: bool, characters: int) -> ScoredClaim:
+    """Put a verdict beside its label; `characters` is the length of the evidence."""
+    return ScoredClaim(claim, group, verdict.overlap, verdict.has_conflict, verdict.support, is_supported, characters)
+
+
+def nearest(calibrations: Sequence[Calibration], characters: int) -> Calibration:
+    """Return the calibration that was made beside text of about this length, by ratio."""
+    return min(
+        calibrations,
+        key=lambda each: abs(math.log(max(1, each.evidence_characters)) - math.log(max(1, characters))),
+    )
 
 
 def by_claim(rows: Iterable[ScoredClaim]) -> list[ScoredClaim]:
@@ -178,6 +190,7 @@ def calibrate(
         made_from=tuple(made_from),
         data_sha256=data_sha256,
         checker=CHECKER_VERSION,
+        evidence_characters=round(median(claim.characters for claim in claims)),
         claims=len(claims),
         supported=supported,
         max_risk=max_risk,

@@ -271,12 +271,14 @@ class _Judge:
         name = foreign_account(claim.text, own, others, texts)
         if name is None:
             return union
-        return self._rejected(union, Check.ENTITY, f"the records cited aren't those of {name}")
+        return self._rejected(
+            union, Check.ENTITY, f"the records cited aren't those of {name}", floor=self._floor(claim.citations)
+        )
 
-    def _rejected(self, union: Verdict, failed: Check, reason: str) -> Verdict:
+    def _rejected(self, union: Verdict, failed: Check, reason: str, *, floor: float) -> Verdict:
         """Return a verdict as it stands after one more check has failed."""
         checks = (*(each for each in union.checks if each.check is not failed), CheckVerdict(failed, False, reason))
-        support = min(union.support, round(self._rules.min_support * 0.99, 4))
+        support = min(union.support, round(floor * 0.99, 4))
         return replace(union, supported=False, support=support, reason=reason, code=FAILURE_OF[failed], checks=checks)
 
     def _or_better_elsewhere(self, claim: Claim, union: Verdict) -> Verdict:
@@ -293,7 +295,10 @@ class _Judge:
                 reason = (
                     f"{source.citation_id} bears the claim out (support {other.support:.2f}), what it cites hardly does"
                 )
-                return replace(self._rejected(union, Check.CITATION, reason), code=FailureCode.UNSUPPORTED)
+                return replace(
+                    self._rejected(union, Check.CITATION, reason, floor=self._floor(claim.citations)),
+                    code=FailureCode.UNSUPPORTED,
+                )
         return union
 
     def _measured(self, claim: Claim, result: MeasureResult | None) -> ClaimVerdict:
@@ -335,7 +340,7 @@ class _Judge:
             CitationVerdict(i, c.evidence_id, is_known=True, supports=False) for i, c in enumerate(claim.citations)
         )
         failed = _failed(claim, FailureCode.ALTERED_QUOTE, reason, Check.EXACT_SPAN, citations)
-        return replace(failed, support=min(near, round(self._rules.min_support * 0.99, 4)))
+        return replace(failed, support=min(near, round(self._floor(claim.citations) * 0.99, 4)))
 
     def _check(
         self, claim: Claim, citations: Sequence[Citation], bound: Sequence[float] = (), periods: str = ""
@@ -344,7 +349,7 @@ class _Judge:
         return check_analysed(
             claim.text,
             [self._cut(source, c) for source, c in zip(sources, citations, strict=True)],
-            floor=self._rules.min_support,
+            floor=self._floor(citations),
             language=Counter(s.language for s in sources).most_common(1)[0][0],
             subject=Subject(
                 idf=self._context.idf,
@@ -361,6 +366,9 @@ class _Judge:
                 records=len({s.document_id for s in sources}),
             ),
         )
+
+    def _floor(self, citations: Sequence[Citation]) -> float:
+        return self._rules.floor(sum(c.end - c.start for c in citations))
 
     def _cut(self, source: Evidence, citation: Citation) -> AnalysedText:
         key = (citation.evidence_id, citation.start, citation.end)

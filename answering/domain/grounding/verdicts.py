@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -116,14 +117,22 @@ class Verdict:
 class GroundingRules:
     """The floors of the gates.
 
-    `min_removal_effect` is the loss of support that makes a citation count which can't support its
-    claim alone.
+    `floors` are pairs of a length of cited text, in characters, and the least support beside text of about that length:
+    the more a claim cites, the more of its words are there by chance. Without any, `min_support` holds at every length.
+    `min_removal_effect` is the loss of support that makes a citation count which can't support its claim alone.
     """
 
     min_support: float = 0.6
+    floors: tuple[tuple[int, float], ...] = ()
     min_groundedness: float = 0.7
     min_evidence_relevance: float = 0.25
     min_removal_effect: float = 0.05
+
+    def floor(self, characters: int) -> float:
+        """Return the least support beside so much cited text: that of the nearest length, by ratio."""
+        if not self.floors:
+            return self.min_support
+        return min(self.floors, key=lambda pair: abs(math.log(max(1, pair[0])) - math.log(max(1, characters))))[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answering.calibrations import support_floor
+from answering.calibrations import grounding_rules
 from answering.management.labelled_lines import read_claim
 from answering.verification import check_all
 from core.batch_lines import read_batch
@@ -25,7 +25,7 @@ class Command(WisdomCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for claim, verdict in check_all(read_batch(options["file"], read_claim), floor=support_floor()):
+        for claim, verdict in check_all(read_batch(options["file"], read_claim), rules=grounding_rules()):
             span = verdict.span
             self.document(
                 {
