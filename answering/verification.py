@@ -72,7 +72,11 @@ def check_all(claims: Iterable[ClaimToCheck], *, rules: GroundingRules) -> Itera
 
 
 def calibrate_by(
-    claims: Sequence[LabelledClaim], *, made_from: Sequence[str], max_risk: float | None = None
+    claims: Sequence[LabelledClaim],
+    *,
+    made_from: Sequence[str],
+    max_risk: float | None = None,
+    max_rejected: float | None = None,
 ) -> Calibration:
     """Choose a floor by labelled claims; see `domain.grounding.calibration`.
 
@@ -92,7 +96,13 @@ def calibrate_by(
             )
         )
     try:
-        return calibrate(rows, made_from=made_from, data_sha256=digest.hexdigest(), max_risk=max_risk)
+        return calibrate(
+            rows,
+            made_from=made_from,
+            data_sha256=digest.hexdigest(),
+            max_risk=max_risk,
+            max_rejected=max_rejected,
+        )
     except (TooFewClaims, NoSuchFloor) as error:
         raise InvalidInput(f"{str(error)[0].upper()}{str(error)[1:]}.", field="file") from None
 

@@ -144,7 +144,9 @@ def report_drafts(rules: GroundingRules, *, seed: int, show: str | None) -> list
     if show == "good":
         for draft, claim, verdict in good:
             if not stands(verdict):
-                print(f"    {draft} {verdict.support:.2f} {verdict.reason or 'a citation counts as padding'} | {claim.text}")
+                print(
+                    f"    {draft} {verdict.support:.2f} {verdict.reason or 'a citation counts as padding'} | {claim.text}"
+                )
     print(f"\nSpoiled drafts, seed {seed}")
     print("  kind                     tried  let through: quotes and measures, statements")
     rows = list(spoiled_rows(rules, seed=seed))

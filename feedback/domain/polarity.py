@@ -61,6 +61,11 @@ _OPPOSITES: Final = (
     ("clear", "unclear confus"),
     ("adequ suffici enough", "inadequ insuffici"),
     ("before", "after"),
+    ("prais lob lobt elogia", "criticis critic complain blame condemn tadelt tadeln beklagt critica"),
+    ("like", "dislik"),
+    ("excess surplus", "shortfal deficit"),
+    ("punctual punktlich puntual", "late delay tardi unpunktlich verspat retras"),
+    ("full", "empti"),
 )  # fmt: skip
 
 

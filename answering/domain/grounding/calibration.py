@@ -68,8 +68,8 @@ class Calibration:
     """A floor with where it came from; `version` names its content.
 
     `evidence_characters` is the middling length of the labelled claims' evidence: the floor is for text of about that
-    length. `chances` are (support, chance that the claim is supported) in rising order of both. `max_risk` is what the curator
-    chose, None for the floor of the best balanced accuracy.
+    length. `chances` are (support, chance that the claim is supported) in rising order of both. `max_risk` or `max_rejected` is what
+    the curator chose, neither for the floor of the best balanced accuracy.
     """
 
     version: str
@@ -80,6 +80,7 @@ class Calibration:
     claims: int
     supported: int
     max_risk: float | None
+    max_rejected: float | None
     chosen: OperatingPoint
     auc: float
     cross_fitted_balanced_accuracy: float
@@ -168,12 +169,18 @@ def by_claim(rows: Iterable[ScoredClaim]) -> list[ScoredClaim]:
 
 
 def calibrate(
-    rows: Iterable[ScoredClaim], *, made_from: Sequence[str], data_sha256: str, max_risk: float | None = None
+    rows: Iterable[ScoredClaim],
+    *,
+    made_from: Sequence[str],
+    data_sha256: str,
+    max_risk: float | None = None,
+    max_rejected: float | None = None,
 ) -> Calibration:
     """Choose a floor by labelled claims.
 
-    With `max_risk` the lowest floor at which at most that share of the accepted claims is unsupported, else the floor
-    of the best balanced accuracy.
+    With `max_risk` the lowest floor at which at most that share of the accepted claims is unsupported; with
+    `max_rejected` the highest one that rejects at most that share of the supported claims; else the floor of the best
+    balanced accuracy.
     Raises: TooFewClaims, NoSuchFloor.
     """
     claims = by_claim(rows)
@@ -184,7 +191,7 @@ def calibrate(
             f"a calibration needs {FEWEST_CLAIMS} of each"
         )
     points = operating_points(claims)
-    chosen = choose(points, max_risk=max_risk)
+    chosen = choose(points, max_risk=max_risk, max_rejected=max_rejected)
     made = Calibration(
         version="",
         made_from=tuple(made_from),
@@ -194,6 +201,7 @@ def calibrate(
         claims=len(claims),
         supported=supported,
         max_risk=max_risk,
+        max_rejected=max_rejected,
         chosen=chosen,
         auc=round(area_under_curve(claims), 4),
         cross_fitted_balanced_accuracy=round(cross_fitted_balanced_accuracy(claims), 4),
@@ -228,12 +236,20 @@ def operating_points(claims: Sequence[ScoredClaim]) -> list[OperatingPoint]:
     return points
 
 
-def choose(points: Sequence[OperatingPoint], *, max_risk: float | None) -> OperatingPoint:
-    """Choose the point of the best balanced accuracy, or the lowest floor that keeps the risk.
+def choose(
+    points: Sequence[OperatingPoint], *, max_risk: float | None = None, max_rejected: float | None = None
+) -> OperatingPoint:
+    """Choose the point of the best balanced accuracy, the lowest floor that keeps the risk, or the highest that rejects
+    no more.
 
+    What a conflict rejects, no floor lets in: `max_rejected` is of what the floor itself rejects.
     Raises: NoSuchFloor, naming the least risk that can be had.
     """
     answering = [point for point in points if point.answer_rate > 0]
+    if max_rejected is not None:
+        in_any_case = points[0].supported_rejected
+        kept = [p for p in points if p.supported_rejected - in_any_case <= max_rejected + 1e-9]
+        return max(kept, key=lambda point: point.floor)
     if max_risk is None:
         return max(points, key=lambda point: (point.balanced_accuracy, point.floor))
     kept = [point for point in answering if point.risk <= max_risk]
@@ -252,7 +268,7 @@ def cross_fitted_balanced_accuracy(claims: Sequence[ScoredClaim]) -> float:
         halves[zlib.crc32(claim.group.encode()) % 2].append(claim)
     results = []
     for fitted, judged in (halves, halves[::-1]):
-        floor = choose(operating_points(fitted), max_risk=None).floor if fitted else 0.0
+        floor = choose(operating_points(fitted)).floor if fitted else 0.0
         results.append(_balanced(judged, floor))
     return sum(results) / len(results)
 

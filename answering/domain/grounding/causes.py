@@ -13,12 +13,12 @@ _AFTER: Final = (
     r"because(?:\s+of)?|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+(?:result|consequence)\s+of|on\s+account\s+of|"
     r"(?:was|were|is|are|been|being)\s+caused\s+by|caused\s+by|(?:was|were|is|are)\s+the\s+(?:result|fault)\s+of|"
     r"(?:results?|resulted|resulting|stems?|stemmed)\s+from|driven\s+by|blam(?:e|es|ed|ing)\b(?:\s+\w+){0,3}?\s+on|"
-    r"weil|wegen|aufgrund|verursacht\s+durch|infolge|porque|debido\s+a|a\s+causa\s+de|por\s+culpa\s+de|causad[oa]s?\s+por|"
+    r"weil|wegen|aufgrund|verursacht\s+durch|infolge|porque|debido\s+a|a\s+causa\s+de|por\s+culpa\s+de|por\s+(?:un|una)\s+(?:fallo|error|problema|descuido|avería)|causad[oa]s?\s+por|"
     r"parce\s+que|à\s+cause\s+de"
 )
 _BEFORE: Final = (
     r"caus(?:e|es|ed|ing)|le(?:d|ads?|ading)\s+to|result(?:s|ed|ing)?\s+in|(?:is|was|are|were)\s+the\s+(?:reason|cause)\s+(?:why|for|that|of)|"
-    r"(?:is|was|are|were)\s+(?:why|to\s+blame\s+for|behind)|as\s+a\s+(?:result|consequence)|therefore|consequently|hence|thereby|"
+    r"(?:is|was|are|were)\s+(?:why|to\s+blame\s+for|behind)|as\s+a\s+(?:result|consequence)|therefore|for\s+(?:that|this)\s+(?:very\s+)?reason|consequently|hence|thereby|"
     r"trigger(?:s|ed)?|provok(?:e|es|ed)|deshalb|daher|deswegen|führt(?:e|en)?\s+(?:dazu|zu)|por\s+eso|por\s+lo\s+tanto|provoc(?:a|ó|aron)|"
     r"caus(?:a|ó|aron)"
 )
@@ -29,9 +29,9 @@ _NOT_CLAIMED: Final = re.compile(
 )
 # What a record may say for it: looser, since people state causes in many ways.
 _STATED: Final = re.compile(
-    rf"\b(?:{_AFTER}|{_BEFORE}|cos|coz|cuz|['’]cause|since|so(?!\s+(?:far|many|much|long|good|bad))|reason\w*|fault|blame\w*|cause\w*|mean(?:s|t)|that['’]s\s+(?:why|how)|"
+    rf"\b(?:{_AFTER}|{_BEFORE}|cos|coz|cuz|['’]cause|so(?!\s+(?:far|many|much|long|good|bad))|reason\w*|fault|blame\w*|cause\w*|mean(?:s|t)|that['’]s\s+(?:why|how)|"
     r"made\s+(?:me|us|him|her|it|them|the)|makes?|mak(?:e|ing)\s+(?:me|us|it|them)|forc\w+|thanks|out\s+of|over\s+the|for\s+(?:being|having|not)|"
-    r"why|hence|thus|if|unless|da|damit|sodass|denn|grund\w*|ya\s+que|como|pues|por|así\s+que|car|donc|puisque)\b|[;:—–-]\s",
+    r"why|hence|thus|if|unless|damit|sodass|denn|grund\w*|ya\s+que|pues|así\s+que|car|donc|puisque)\b|[;:—–-]\s",
     re.IGNORECASE,
 )
 _SIDE_TERMS: Final = 1

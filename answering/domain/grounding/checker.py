@@ -26,18 +26,21 @@ from answering.domain.grounding.containment import (
     term_weights,
 )
 from answering.domain.grounding.dates import dates_stated, missing_date
+from answering.domain.grounding.denial import denial_conflict, order_conflict
 from answering.domain.grounding.entities import HeldWords, held_words, missing_names, names
 from answering.domain.grounding.quantifiers import invented_superlative, quantifier_conflict
 from answering.domain.grounding.quantities import (
     StatedNumbers,
+    missing_ordinal,
     missing_quantity,
+    missing_rate,
     quantities,
     stated_numbers,
 )
 from answering.domain.grounding.roles import swapped_roles
 from answering.domain.grounding.shape import holds_instruction, misshapen
 from answering.domain.grounding.verdicts import FAILURE_OF, Check, CheckVerdict, EvidenceSpan, Verdict
-from feedback.domain.polarity import clauses, direction_conflict, negation_conflict
+from feedback.domain.polarity import clauses, direction_conflict
 from feedback.domain.text import Span, Token, content_tokens, sentences
 
 DEFAULT_FLOOR: Final = 0.6
@@ -47,7 +50,6 @@ _SENTENCE_LIMIT: Final = 40
 _CONFLICT_LEAVES: Final = 0.5
 _WORDING_LEAVES: Final = 0.8
 _OF_WORDING: Final = frozenset({Check.QUANTIFIER, Check.SUPERLATIVE, Check.CAUSE, Check.QUOTATION})
-_SAME_MATTER: Final = 0.6
 _FOOTING: Final = 0.5
 _CLAUSE_TERMS: Final = 2
 _CLAUSE_FOOTING: Final = 0.5
@@ -191,13 +193,20 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
     subject = cited.subject
     undated, dates = _without_known_dates(claim, cited)
     number = missing_quantity(undated, cited.numbers, bound=subject.bound_numbers)
+    ordinal = missing_ordinal(undated, cited.whole, cited.numbers)
+    rate = missing_rate(undated, cited.whole)
     absent = missing_names(undated, cited.words, language=language)
     cause = invented_cause(claim, cited.whole, language=language)
     most = invented_superlative(claim, cited.whole)
     swapped = swapped_roles(claim, cited.whole, language=language)
     checks = [
         _verdict(Check.DATE, f"neither the cited text nor its record is of “{dates}”" if dates else None),
-        _verdict(Check.NUMBER, f"the number {number.surface} isn't in the cited text" if number else None),
+        _verdict(
+            Check.NUMBER,
+            f"the number {number.surface} isn't in the cited text" if number else None,
+            f"the cited text doesn't count to “{ordinal}”" if ordinal else None,
+            f"the cited text doesn't say “{rate}”" if rate else None,
+        ),
         _verdict(Check.ENTITY, f"the cited text doesn't name {', '.join(absent[:3])}" if absent else None),
         _verdict(
             Check.ROLE, f"the cited text tells it the other way round of {' and '.join(swapped)}" if swapped else None
@@ -207,10 +216,11 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
         _verdict(Check.QUOTATION, _missing_quotation(claim, cited.whole)),
     ]
     terms = _terms_to_find(claim, undated, cited, has_number=checks[1].agrees, absent=absent, language=language)
+    kin = _kin_of(claim, cited, language=language)
     features, window, best = measure_sentence(
-        claim, terms, cited.texts, cited.vocabulary, idf=subject.idf, language=language, near=subject.near
+        claim, terms, cited.texts, cited.vocabulary, kin, idf=subject.idf, language=language
     )
-    checks.extend(_polarity(claim, cited, window, best, language=language))
+    checks.extend(_polarity(claim, cited, window, kin, language=language))
     raw = blend(features)
     conflicts = [c for c in checks if not c.agrees]
     contained = raw >= floor
@@ -226,6 +236,17 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
         checks=tuple(checks),
         overlap=round(min(1.0, raw), 4),
     )
+
+
+def _kin_of(claim: str, cited: _Cited, *, language: str) -> Kin:
+    """Find the words of the cited texts that stand in for words of the claim which they lack."""
+    lacking = [t for t in content_tokens(claim, language) if t.stem not in cited.vocabulary]
+    if not lacking:
+        return {}
+    kin: dict[str, dict[str, float]] = kin_of(dict.fromkeys((t.stem for t in lacking), 1.0), cited.vocabulary)
+    if cited.subject.near is not None:
+        kin = kin_by_meaning(lacking, cited.texts, cited.subject.near) | kin
+    return kin
 
 
 def _left_of(conflicts: Sequence[CheckVerdict]) -> float:
@@ -270,17 +291,13 @@ def measure_sentence(
     terms: Sequence[Token],
     texts: Sequence[AnalysedText],
     vocabulary: frozenset[str],
+    kin: Kin,
     *,
     idf: Mapping[str, float] | None,
     language: str,
-    near: Nearness | None = None,
 ) -> tuple[Features, Window | None, Window | None]:
     """Measure a sentence of a claim by its terms; return the best window and the best single sentence beside it."""
     weights = term_weights(terms, idf)
-    kin: dict[str, dict[str, float]] = kin_of(weights, vocabulary)
-    lacking = [t for t in terms if t.stem not in vocabulary]
-    if near is not None and lacking:
-        kin = kin_by_meaning(lacking, texts, near) | kin
     window = best_window(weights, texts, size=WINDOW_SENTENCES, kin=kin)
     best = best_window(weights, texts, size=1, kin=kin)
     if window is None or best is None:
@@ -318,23 +335,21 @@ def _weakest_clause(
 
 def blend(features: Features) -> float:
     """Weigh the features into one support in [0, 1]; a clause without footing takes from it."""
-    shared = 0.4 * features.union + 0.3 * features.window + 0.15 * features.sentence + 0.15 * features.order
+    shared = 0.6 * features.union + 0.2 * features.window + 0.1 * features.sentence + 0.1 * features.order
     return shared * (1 - _CLAUSE_LOSS * max(0.0, 1 - features.weakest_clause / _CLAUSE_FOOTING))
 
 
-def _polarity(
-    claim: str, cited: _Cited, window: Window | None, best: Window | None, *, language: str
-) -> Iterator[CheckVerdict]:
-    if window is None or best is None:
+def _polarity(claim: str, cited: _Cited, window: Window | None, kin: Kin, *, language: str) -> Iterator[CheckVerdict]:
+    if window is None:
         return
+    near_by = [_words(cited.texts, window)]
+    yield _verdict(Check.QUANTIFIER, quantifier_conflict(claim, near_by, records=cited.subject.records))
+    yield _verdict(Check.NEGATION, denial_conflict(claim, cited.whole, kin, language=language))
     yield _verdict(
-        Check.QUANTIFIER, quantifier_conflict(claim, [_words(cited.texts, window)], records=cited.subject.records)
+        Check.DIRECTION,
+        direction_conflict(claim, "\n".join(cited.whole), language=language),
+        order_conflict(claim, cited.whole),
     )
-    if best.share < _SAME_MATTER:  # a sentence about something else contradicts nothing
-        return
-    sentence = _words(cited.texts, best)
-    yield _verdict(Check.NEGATION, negation_conflict(claim, sentence, language=language))
-    yield _verdict(Check.DIRECTION, direction_conflict(claim, sentence, language=language))
 
 
 def _verdict(check: Check, *details: str | None) -> CheckVerdict:

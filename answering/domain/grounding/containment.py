@@ -15,8 +15,8 @@ _EXACT_WEIGHT: Final = 1.6
 _KIN_LENGTH: Final = 5
 _KIN_CREDIT: Final = 0.75
 # A cosine of two words from which they begin to mean the same, and from which they do.
-_NEAR_FROM: Final = 0.35
-_NEAR_TO: Final = 0.75
+_NEAR_FROM: Final = 0.3
+_NEAR_TO: Final = 0.55
 
 # For a term of a claim, the terms of the text that stand in for it and how far, in [0, 1].
 Kin = Mapping[str, Mapping[str, float]]

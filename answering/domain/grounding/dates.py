@@ -54,6 +54,11 @@ class StatedDate:
             )
         )
 
+    @property
+    def is_bare_month(self) -> bool:
+        """Tell whether only a month is named: beside months that the text names it is one of these."""
+        return self.month is not None and self.year is None and self.day is None
+
     def holds(self, day: date) -> bool:
         """Tell whether a day lies in what is stated."""
         return self.agrees_with(StatedDate("", 0, 0, day.year, day.month, day.day))
@@ -88,7 +93,8 @@ def borne_out(claimed: Iterable[StatedDate], texts: Sequence[str], days: Sequenc
     return [
         stated
         for stated in claimed
-        if any(stated.holds(day) for day in days) or any(stated.agrees_with(other) for other in theirs)
+        if any(stated.agrees_with(other) for other in theirs)
+        or (any(stated.holds(day) for day in days) and not (stated.is_bare_month and any(o.month for o in theirs)))
     ]
 
 

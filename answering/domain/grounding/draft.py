@@ -31,6 +31,7 @@ from answering.domain.grounding.verdicts import (
     SupportingSpan,
     Verdict,
 )
+from answering.domain.grounding.wording import said_beyond_the_count
 from answering.domain.outcome import NO_CLAIMS_TEXT
 from feedback.domain.text import fold
 
@@ -207,7 +208,7 @@ class _Judge:
         citations = [CitationVerdict(0, first.evidence_id, is_known=True, supports=True, support=1.0)]
         for number, citation in enumerate(claim.citations[1:], 1):
             alone = self._check(claim, [citation])
-            supports = alone.supported and citation not in claim.citations[:number]
+            supports = alone.supported and not _is_within_another(claim.citations, number)
             citations.append(CitationVerdict(number, citation.evidence_id, True, supports, alone.support))
         miscount = self._miscount(claim)
         if miscount:
@@ -254,8 +255,8 @@ class _Judge:
                 rest = [c for c in distinct if c != citation]
                 loss = union.support - self._check(claim, rest, bound, periods).support
                 supports = loss >= self._rules.min_removal_effect
-            # The same span once more bears out nothing more.
-            supports = supports and citation not in claim.citations[:number]
+            # The same span once more, or a part of it, bears out nothing more.
+            supports = supports and not _is_within_another(claim.citations, number)
             citations.append(CitationVerdict(number, citation.evidence_id, True, supports, alone.support))
         return ClaimVerdict(
             claim.id, union.supported, union.support, self._span(claim, union), union.reason, union.code,
@@ -315,6 +316,9 @@ class _Judge:
         if number:
             reason = f"the number {number} is neither quoted nor made by the claim's query"
             return _failed(claim, FailureCode.UNBOUND_NUMBER, reason, Check.NUMBER)
+        beyond = said_beyond_the_count(claim.text, claim.measure)
+        if beyond:
+            return _failed(claim, FailureCode.MEASURE_MISMATCH, beyond, Check.MEASURE)
         stands = self._evidence
         documents = set(claim.measure.doc_ids)
         citations = tuple(
@@ -382,6 +386,19 @@ class _Judge:
         citation = claim.citations[verdict.span.evidence]
         start = max(0, citation.start)
         return SupportingSpan(citation.evidence_id, start + verdict.span.start, start + verdict.span.end)
+
+
+def _is_within_another(citations: Sequence[Citation], number: int) -> bool:
+    """Tell whether a cited span lies within another one of the same record; of two equal ones the later does."""
+    this = citations[number]
+    return any(
+        other.evidence_id == this.evidence_id
+        and other.start <= this.start
+        and this.end <= other.end
+        and (place < number or (other.start, other.end) != (this.start, this.end))
+        for place, other in enumerate(citations)
+        if place != number
+    )
 
 
 def _without(claim: Claim, numbers: Container[int]) -> Claim:

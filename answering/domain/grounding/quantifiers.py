@@ -20,8 +20,21 @@ _NOT_UNIVERSAL: Final = re.compile(
 )
 # How a record may say it, beside the words that a claim uses.
 _ALL_OF_IT: Final = re.compile(
-    r"\b(?:all\s+(?:the\s+|of\s+)?(?:two|three|four|five|six|[\d,.]+)|the\s+(?:lot|whole|entire)|whole|entire|both|any\w*|per|lot\s+of\s+(?:it|them)|"
-    r"sämtlich\w*|ganze[nrsm]?|todo|toda|entero|entera)\b",
+    r"\b(?:all\s+(?:the\s+|of\s+)?(?:two|three|four|five|six|[\d,.]+)|the\s+lot|both|sämtlich\w*|todo|toda|entero|entera)\b",
+    re.IGNORECASE,
+)
+# A claim about customers at large needs a record that speaks of them.
+_PEOPLE: Final = (
+    r"(?:customers?|records?|workers?|guests?|people|users?|clients?|shoppers?|buyers?|reviewers?|respondents?|patients?|members?|others?|households?|"
+    r"kund(?:en|innen|e|in)|leute|nutzer\w*|haushalte?|client[ea]s?|personas|usuari[oa]s)"
+)
+_OF_PEOPLE: Final = re.compile(
+    rf"\b(?:most|all|every|each|(?:nearly|almost|virtually)\s+(?:all|every)|the\s+majority\s+of|many|meisten|alle[nr]?|jede[rnm]?|fast\s+(?:alle|jede\w*)|"
+    rf"casi\s+tod[oa]s|tod[oa]s|la\s+mayoría\s+de|muchos)\s+(?:of\s+)?(?:(?!of\b|the\s+time)[\w-]+\s+){{0,2}}{_PEOPLE}\b|\b(?:everyone|everybody)\b",
+    re.IGNORECASE,
+)
+_OF_US: Final = re.compile(
+    rf"\b(?:all\s+of\s+(?:us|them)|we\s+all|everyone|everybody|nobody|no\s+one|alle|todos|we['’]re\s+all|most\s+of\s+us)\b|{_OF_PEOPLE.pattern}",
     re.IGNORECASE,
 )
 _MAJORITY: Final = re.compile(
@@ -54,6 +67,8 @@ _SUPERLATIVE: Final = re.compile(
     rf"\b(?:{'|'.join(_SUPERLATIVE_WORDS.split())}|{_MOST_AND_WORD}|number\s+one|top\s+(?:complaint|reason|issue|problem|concern|cause|request)|"
     r"(?:the|their)\s+(?:main|chief|primary|leading|key|biggest)\s+(?:\w+\s+)?(?:complaint|reason|issue|problem|concern|cause|request|driver|source|topic)s?|"
     r"more\s+(?:\w+\s+)?than\s+any(?:thing|one|body|\s+other)\w*|(?:than\s+)?ever\s+(?:before|seen|had)|"
+    r"no\s+other\s+\w+(?:\s+\w+){0,3}\s+(?:as|so)\s+\w+|like\s+no\s+other|than\s+any\w*(?:\s+else)?|als\s+alles\s+andere|más\s+que\s+(?:cualquier|ning)\w+|"
+    r"the\s+(?!rest\b|west\b|test\b|guest\b|quest\b|latest\b|nearest\b|interest\b|request\b|contest\b|forest\b|harvest\b|chest\b|nest\b|protest\b|invest\b)[a-z]{3,}est|"
     r"schlimmste\w*|beste[nrs]?|größte\w*|häufigste\w*|wichtigste\w*|schlechteste\w*|"
     r"(?:el|la|lo|los|las)\s+(?:peor|mejor|mayor|menor)(?:es)?|(?:el|la|los|las)\s+(?:\w+\s+)?más\s+\w+)\b",
     re.IGNORECASE,
@@ -64,6 +79,7 @@ _NO_SUPERLATIVE: Final = re.compile(
     re.IGNORECASE,
 )
 _MANY_CITED: Final = 4
+_WHOLE: Final = 0.995
 _ABSENCE: Final = re.compile(r"\b(?:never|nobody|none|no\s+one|nie|niemals|nunca|jamais)\b", re.IGNORECASE)
 
 
@@ -71,7 +87,9 @@ def quantifier_level(text: str) -> int:
     """Rate the widest quantifier: 4 all or always, 3 most, 2 many or often, 0 none of these; a stated share counts too."""
     narrowed = _NOT_UNIVERSAL.sub(" ", text)
     share = share_stated(text)
-    if _UNIVERSAL.search(narrowed) or share >= 0.995 or _ALL_OF_IT.search(text):
+    if share and share < _WHOLE and not _UNIVERSAL.search(narrowed):
+        return 3 if share > 0.5 else 2
+    if _UNIVERSAL.search(narrowed) or share >= _WHOLE or _ALL_OF_IT.search(text):
         return 4
     if _MAJORITY.search(_THE_MOST.sub(" ", text)) or share > 0.5:
         return 3
@@ -88,13 +106,16 @@ def quantifier_conflict(claim: str, cited: Iterable[str], *, records: int = 1) -
     major = None if wide else _MAJORITY.search(_THE_MOST.sub(" ", claim))
     many = None if wide or major or records >= _MANY_CITED else _MANY.search(_NOT_MANY.sub(" ", claim))
     match = wide or major or many
+    cited = list(cited)
+    people = _OF_PEOPLE.search(claim)
+    if people and not any(_OF_US.search(text) for text in cited):
+        return f"the claim says “{people.group().lower()}”, the record doesn't"
     if match is None:
         return None
     level = 4 if wide else 3 if major else 2
-    cited = list(cited)
     if max((quantifier_level(text) for text in cited), default=0) >= level:
         return None
-    if wide and any(_ABSENCE.search(text) for text in cited):
+    if wide and _ABSENCE.search(claim) and any(_ABSENCE.search(text) for text in cited):
         return None
     return f"the claim says “{match.group().lower()}”, the record doesn't"
 

@@ -26,6 +26,40 @@ _OF_OTHER_LANGUAGES: Final = {
     if word not in ("ein", "un", "once", "six")
 } | {"zwanzig": 20, "dreißig": 30, "veinte": 20, "treinta": 30, "cien": 100, "vingt": 20, "trente": 30}
 _SPELLED: Final = {**_ONES, **_TENS, **_OF_OTHER_LANGUAGES}
+_GERMAN_ONES: Final = {
+    "ein": 1,
+    "zwei": 2,
+    "drei": 3,
+    "vier": 4,
+    "fünf": 5,
+    "sechs": 6,
+    "sieben": 7,
+    "acht": 8,
+    "neun": 9,
+}
+_GERMAN_TENS: Final = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60}
+_SPELLED.update(
+    {f"{one}und{ten}": a + b for one, a in _GERMAN_ONES.items() for ten, b in _GERMAN_TENS.items()}
+    | {
+        f"veinti{word}": 20 + value
+        for value, word in enumerate("uno dos trés cuatro cinco séis siete ocho nueve".split(), 1)
+    }
+)
+_ORDINALS: Final = {
+    word: value
+    for value, words in enumerate(
+        (
+            "third thirds dritte dritten dritter drittes drittel tercera tercero tercer tercio 3rd",
+            "fourth fourths quarter vierte vierten viertes viertel cuarta cuarto 4th",
+            "fifth fünfte fünften quinta quinto 5th", "sixth sechste sechsten sexta sexto 6th",
+            "seventh siebte siebten séptima séptimo 7th", "eighth achte achten octava octavo 8th",
+            "ninth neunte neunten novena noveno 9th", "tenth zehnte zehnten décima décimo 10th",
+        ),
+        3,
+    )
+    for word in words.split()
+} | {"second": 2, "zweite": 2, "zweiten": 2, "zweites": 2, "segunda": 2, "segundo": 2}  # fmt: skip
+_ORDINAL: Final = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})\b", re.IGNORECASE)
 # Words that state a number without being one: a record may say "both" where a claim says "two".
 _IMPLIED: Final = {
     word: value
@@ -78,11 +112,18 @@ _UNITS: Final = {
         "mile": "mile miles mi",
         "metre": "metre metres meter meters",
         "kilogram": "kg kilo kilos kilogram kilograms",
+        "gram": "g gram grams gramm gramos",
+        "pound_weight": "lb lbs",
+        "ounce": "oz ounce ounces",
+        "litre": "l litre litres liter liters litro litros",
+        "millilitre": "ml millilitre millilitres milliliter",
+        "centimetre": "cm centimetre centimetres centimeter zentimeter",
+        "degree": "° °c degree degrees grad grados",
+        "point": "point points pts punkt punkte punkten punto puntos",
         "star": "star stars sterne estrellas étoiles",
     }.items()
     for form in forms.split()
 }
-_EXACT_UNITS: Final = frozenset({"percent", "dollar", "euro", "yen"})
 _SECONDS: Final = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 
 _DIGITS: Final = r"\d+(?:[.,'’\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
@@ -211,11 +252,68 @@ def missing_quantity(claim: str, stated: StatedNumbers, *, bound: Iterable[float
         rivals = [q for q in stated.quantities if _same_dimension(q.unit, quantity.unit)]
         if any(_bears_out(claim, quantity, other) for other in rivals or stated.quantities):
             continue
-        if quantity.values & stated.implied and quantity.unit not in _EXACT_UNITS:
+        if quantity.values & stated.implied and quantity.unit is None:
             continue
         if not _is_month_of_date(claim, quantity, stated.months):
             return quantity
     return None
+
+
+def missing_ordinal(claim: str, texts: Iterable[str], stated: StatedNumbers) -> str | None:
+    """Return the first "third" or "fourth" of a claim that the text neither says nor counts; else None.
+
+    "For a second time" is said in many ways ("again", "twice", "both"), and a second is a unit as well.
+    """
+    whole = "\n".join(texts)
+    theirs = {_ORDINALS[m.group().lower()] for m in _ORDINAL.finditer(whole)}
+    theirs |= {int(v) for q in stated.quantities for v in q.values if v.is_integer() and v < _SMALL}
+    theirs |= {int(v) for v in stated.implied}
+    for match in _ORDINAL.finditer(claim):
+        value = _ORDINALS[match.group().lower()]
+        if value in theirs or (value == _TWICE and (_AGAIN.search(whole) or not theirs - {1})):
+            continue
+        return match.group()
+    return None
+
+
+_SMALL: Final = 32
+_TWICE: Final = 2
+_AGAIN: Final = re.compile(
+    r"\b(?:again|another|also|too|more|next|last|other|wieder|erneut|auch|otra|otro|también)\b", re.IGNORECASE
+)
+_PER: Final = re.compile(
+    r"\b(?:a|an|per|each|every|one|pro|jede[nrsm]?|eine?[nrm]?|una?|al|a\s+la|por|cada)\s+(?P<unit>second|minute|hour|day|week|month|year|sekunde|minute|stunde|tag|woche|monat|jahr|"
+    r"segundo|minuto|hora|día|semana|mes|año)\b(?!\s+(?:before|after|ago|later?|earl\w+|ahead|vor|nach|später|früher|antes|después))|\b(?P<adverb>hourly|daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich)\b",
+    re.IGNORECASE,
+)
+_ADVERB_UNITS: Final = {
+    "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year",
+    "täglich": "day", "wöchentlich": "week", "monatlich": "month", "jährlich": "year",
+}  # fmt: skip
+
+
+def missing_rate(claim: str, texts: Iterable[str]) -> str | None:
+    """Return an "a week" of a claim whose text speaks of "a day", and of no week; else None."""
+    whole = "\n".join(texts)
+    theirs = _units_per(whole)
+    named = {_UNITS[word] for word in re.findall(r"[^\W\d_]+", whole.lower()) if word in _UNITS}
+    for unit, said in _units_per(claim).items():
+        if unit not in theirs and unit not in named and (theirs or named & _TIMES):
+            return said
+    return None
+
+
+def _units_per(text: str) -> dict[str, str]:
+    found = {}
+    for match in _PER.finditer(text):
+        word = match["unit"] or match["adverb"]
+        unit = _ADVERB_UNITS.get(word.lower()) or _UNITS.get(word.lower())
+        if unit:
+            found[unit] = match.group()
+    return found
+
+
+_TIMES: Final = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 
 
 def months_named(text: str) -> dict[int, str]:

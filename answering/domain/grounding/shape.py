@@ -19,10 +19,12 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 _JOINERS: Final = frozenset("\u200c\u200d\u00ad")
 _QUESTION: Final = re.compile(r"[?？؟]\s*[\"”’')\]]*\s*$")
 # Where an order may begin: as the first word of a sentence, or after what makes it one.
-_ORDER: Final = r"(?:^|[.!?:;\"“”(\[]\s*|\b(?:please|now|then|just|instead|you\s+(?:must|should|shall|will|are\s+to)(?:\s+now)?)\s+)"
+_ORDER: Final = r"(?:^|[.!?:;\"“”(\[]\s*|\b(?:please|now|then|just|instead|and|you\s+(?:must|should|shall|will|are\s+to)(?:\s+now)?)\s+)"
 _INSTRUCTION: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|prompts?|guidelines?|(?:previous|prior|earlier|above)\s+(?:\w+\s+)?(?:rules?|context|messages?|text|records?))\b|"
     r"\b(?:system|developer)\s*(?:prompt|message|override|instruction)|^\s*(?:system|assistant|developer)\s*:|"
+    r"</?\s*(?:record|records|evidence|document|context|system|instructions?|data|user|assistant)\s*>|^\W*(?:override|urgent\s+override|admin|prompt)\s*:|[.!?]\s+override\s*:|"
+    r"\b(?:verified|official|correct|final|approved)\s+(?:finding|answer|conclusion|summary|result|response)\s+(?:is|must|should)\b|"
     r"\b(?:new|updated|additional|hidden)\s+instructions?\b|\b(?:instructions?|notes?|message)\s+(?:to|for)\s+(?:the\s+|any\s+)?(?:ai|model|llm|language\s+model|bot|machine|summari[sz]er)\b|"
     r"\byou\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|language\s+model|llm|admin\w*)\b|\b(?:act\s+as|pretend\s+to\s+be)\s+(?:an?\s+)?\w+|"
     r"\b(?:ais?|llms?|chatgpt|language\s+models?|summari[sz]ers?)\s+(?:reading|that\s+reads?|processing|summari[sz]ing)\b|"

@@ -54,6 +54,12 @@ class Command(WisdomCommand):
             help="at most this share of the accepted claims may be unsupported, such as 2%%; without it the floor that"
             " judges most claims of either kind rightly",
         )
+        parser.add_argument(
+            "--max-rejected",
+            metavar="SHARE",
+            type=share,
+            help="the highest floor that rejects at most this share of the supported claims, such as 5%%",
+        )
         parser.add_argument("--out", metavar="FILE", type=readable_text, help="where to write the calibration")
         parser.add_argument("--corpus", type=readable_text, help="which corpus --apply is for")
         parser.add_argument("--apply", action="store_true", help="give the calibration to the corpus")
@@ -61,10 +67,13 @@ class Command(WisdomCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["apply"] and not options["corpus"]:
             raise InvalidInput("Say which corpus is to be judged by it: add --corpus NAME.", field="corpus")
+        if options["max_unsupported"] is not None and options["max_rejected"] is not None:
+            raise InvalidInput("Choose one: --max-unsupported or --max-rejected.", field="max_rejected")
         calibration = calibrate_by(
             _labelled(options["files"]),
             made_from=[Path(name).name for name in options["files"]],
             max_risk=options["max_unsupported"],
+            max_rejected=options["max_rejected"],
         )
         out = _write(calibration, options["out"])
         if options["apply"]:
@@ -129,6 +138,8 @@ def _line(point: OperatingPoint) -> str:
 
 
 def _why(calibration: Calibration) -> str:
+    if calibration.max_rejected is not None:
+        return f"the highest floor that rejects at most {calibration.max_rejected:.1%} of the supported claims"
     if calibration.max_risk is None:
         return "for the best balanced accuracy"
     return f"the lowest floor at which at most {calibration.max_risk:.1%} of the accepted claims are unsupported"

@@ -1,0 +1,95 @@
+"""Say what the sentence of a measure may say: what its query counts, and nothing about it that wasn't counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from answering.domain.claims import Measure
+from answering.domain.grounding.dates import dates_stated
+from answering.domain.grounding.quantities import quantities
+from feedback.domain.text import fold
+
+# Words that say how something is counted. Everything else has to come from the query.
+_COUNTING: Final = frozenset(
+    """
+    a an the of in on at by for from with within among and or to is are was were has have had be been it its their this that these those there
+    all between during since before after until until up as well also not_counted
+    record records document documents entry entries comment comments mention mentions mentioned mentioning theme themes topic source sources account accounts
+    people person authors author share shares percent per cent plan region language facet period month months quarter year week day days
+    fall falls fell come comes came received dated date about say says speak speaks tell tells hold holds make makes up
+    went larger smaller largest smallest same first last newest oldest recent most_recent which while whose them they one two
+    records’ number counted count total different distinct only
+    part where under tagged labelled filed against other others
+    """.split()
+)
+_QUOTED: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NOUNS: Final[Mapping[str, frozenset[str]]] = {
+    "people": frozenset(
+        ("people", "persons", "person", "authors", "author", "customers", "customer", "patients", "users")
+    ),
+    "accounts": frozenset(("accounts", "account", "households", "businesses")),
+}
+_COUNTED_NOUN: Final = re.compile(r"(?P<number>\d[\d,.]*|\b[a-z]+)\s+(?P<noun>[a-z]+)\b", re.IGNORECASE)
+
+
+def said_beyond_the_count(text: str, measure: Measure) -> str | None:
+    """Say what the sentence of a measure states that its query doesn't count; None when it keeps to it.
+
+    It may use words of counting, those of its query (filters, mentions, the group that is counted) and, in quotation
+    marks, nothing else than these. What counts people says people, what counts records doesn't. Dates lie in the query.
+    """
+    asked = fold(json.dumps(dict(measure.query), ensure_ascii=False, default=str)).replace("_", " ")
+    for quoted in _QUOTED.findall(text):
+        if not _is_asked(quoted[1:-1], asked):
+            return f"the claim is about {quoted}, its query isn't"
+    unquoted = _QUOTED.sub(" ", text)
+    plain = unquoted
+    for stated in reversed(dates_stated(unquoted)):
+        plain = plain[: stated.start] + " " + plain[stated.end :]
+        if not _is_dated(stated.year, stated.month, asked):
+            return f"the claim is of “{stated.surface}”, its query isn't"
+    for match in _WORD.finditer(plain):
+        word = fold(match.group())
+        if word in _COUNTING or any(word in nouns for nouns in _NOUNS.values()):
+            continue
+        if not _is_asked(word, asked) and not _is_asked(word.rstrip("s"), asked):
+            return f"the claim says “{match.group()}”, which its query doesn't count"
+    return _wrong_noun(unquoted, measure)
+
+
+def _is_asked(words: str, asked: str) -> bool:
+    """Tell whether every word is among those of the query, or begins like one (its stems are cut)."""
+    held = set(re.findall(r"[^\W_]+", asked))
+    return all(
+        word in held or any(len(other) >= 3 and word.startswith(other) for other in held)
+        for word in re.findall(r"[^\W_]+", fold(words))
+    )
+
+
+def _is_dated(year: int | None, month: int | None, asked: str) -> bool:
+    """Tell whether a stated month or year touches a period that the query was asked with."""
+    days = [(int(y), int(m)) for y, m in re.findall(r"((?:19|20)\d{2})-(\d{2})", asked)]
+    return any((year is None or year == y or (year == y - 1 and m == 1)) and _near(month, m) for y, m in days)
+
+
+def _near(month: int | None, other: int) -> bool:
+    """Tell whether a month is the other, or the one before it, which an exclusive end closes."""
+    return month is None or month == other or month % 12 + 1 == other
+
+
+def _wrong_noun(text: str, measure: Measure) -> str | None:
+    counted: dict[str, Any] = {"people": measure.people, "accounts": measure.accounts}
+    unit = measure.unit
+    for match in _COUNTED_NOUN.finditer(text):
+        noun = fold(match["noun"])
+        kind = next((name for name, nouns in _NOUNS.items() if noun in nouns), None)
+        if kind is None or kind == unit:
+            continue
+        values = {v for q in quantities(match["number"]) for v in q.values}
+        if values and (counted[kind] is None or float(counted[kind]) not in values):
+            return f"{match.group()} were not counted, but {unit}"
+    return None
