@@ -192,7 +192,8 @@ def _no_claim(reason: str) -> Verdict:
 def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -> Verdict:
     subject = cited.subject
     undated, dates = _without_known_dates(claim, cited)
-    number = missing_quantity(undated, cited.numbers, bound=subject.bound_numbers)
+    cited_records = (float(subject.records),) if subject.records > 1 else ()
+    number = missing_quantity(undated, cited.numbers, bound=(*subject.bound_numbers, *cited_records))
     ordinal = missing_ordinal(undated, cited.whole, cited.numbers)
     rate = missing_rate(undated, cited.whole)
     absent = missing_names(undated, cited.words, language=language)

@@ -157,7 +157,10 @@ def unbound_number(text: str, measure: Measure | None) -> str | None:
         if measure.denominator:
             made |= _shares(measure)
     unquoted = _QUOTED_WORDS.sub(lambda m: " " * len(m.group()), text)
-    return next((q.surface for q in quantities(unquoted) if not q.values & made), None)
+    shares = _shares(measure) if measure else set()
+    return next(
+        (q.surface for q in quantities(unquoted) if not q.values & (shares if q.unit == "percent" else made)), None
+    )
 
 
 class _Judge:
@@ -433,9 +436,11 @@ def _asked(measure: Measure) -> str:
 
 
 def _shares(measure: Measure) -> set[float]:
-    """Return the share of the denominator as whole and as one-decimal percent."""
-    percent = 100 * measure.value / (measure.denominator or 1)
-    return {float(round(percent)), round(percent, 1)}
+    """Return the shares of the denominators as whole and as one-decimal percents."""
+    wholes = [measure.denominator, *(measure.components.get(f"{name}_of") for name in measure.components)]
+    parts = [measure.value, *measure.components.values()]
+    percents = [100 * part / whole for part in parts for whole in wholes if whole]
+    return {number for percent in percents for number in (float(round(percent)), round(percent, 1))}
 
 
 def _failed(

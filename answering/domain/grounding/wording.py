@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any, Final
 
 from answering.domain.claims import Measure
-from answering.domain.grounding.dates import dates_stated
+from answering.domain.grounding.dates import StatedDate, dates_stated
 from answering.domain.grounding.quantities import quantities
 from feedback.domain.text import fold
 
@@ -25,6 +27,8 @@ _COUNTING: Final = frozenset(
     part where under tagged labelled filed against other others
     """.split()
 )
+_DAY: Final = re.compile(r"((?:19|20)\d{2})-(\d{2})-(\d{2})")
+_END: Final = re.compile(r"occurred to\W+((?:19|20)\d{2})-(\d{2})-(\d{2})")
 _QUOTED: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOUNS: Final[Mapping[str, frozenset[str]]] = {
@@ -33,6 +37,9 @@ _NOUNS: Final[Mapping[str, frozenset[str]]] = {
     ),
     "accounts": frozenset(("accounts", "account", "households", "businesses")),
 }
+_OF_RECORDS: Final = re.compile(
+    r"(?P<number>\d[\d,]*)\s+(?:of\s+(?:the\s+|these\s+|those\s+)?\d|records?\b)", re.IGNORECASE
+)
 _COUNTED_NOUN: Final = re.compile(r"(?P<number>\d[\d,.]*|\b[a-z]+)\s+(?P<noun>[a-z]+)\b", re.IGNORECASE)
 
 
@@ -50,7 +57,7 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
     plain = unquoted
     for stated in reversed(dates_stated(unquoted)):
         plain = plain[: stated.start] + " " + plain[stated.end :]
-        if not _is_dated(stated.year, stated.month, asked):
+        if not _is_dated(stated, asked):
             return f"the claim is of “{stated.surface}”, its query isn't"
     for match in _WORD.finditer(plain):
         word = fold(match.group())
@@ -70,20 +77,23 @@ def _is_asked(words: str, asked: str) -> bool:
     )
 
 
-def _is_dated(year: int | None, month: int | None, asked: str) -> bool:
-    """Tell whether a stated month or year touches a period that the query was asked with."""
-    days = [(int(y), int(m)) for y, m in re.findall(r"((?:19|20)\d{2})-(\d{2})", asked)]
-    return any((year is None or year == y or (year == y - 1 and m == 1)) and _near(month, m) for y, m in days)
-
-
-def _near(month: int | None, other: int) -> bool:
-    """Tell whether a month is the other, or the one before it, which an exclusive end closes."""
-    return month is None or month == other or month % 12 + 1 == other
+def _is_dated(stated: StatedDate, asked: str) -> bool:
+    """Tell whether a stated date touches a period or group that the query was asked with; an end is exclusive."""
+    days = [date(int(y), int(m), int(d)) for y, m, d in _DAY.findall(_END.sub(" ", asked))]
+    days += [date(int(y), int(m), int(d)) - timedelta(days=1) for y, m, d in _END.findall(asked)]
+    bare = replace(stated, day=None)
+    return any(bare.holds(day) for day in days) or (
+        len(days) > 1 and any(bare.holds(min(days) + timedelta(days=n)) for n in range((max(days) - min(days)).days))
+    )
 
 
 def _wrong_noun(text: str, measure: Measure) -> str | None:
     counted: dict[str, Any] = {"people": measure.people, "accounts": measure.accounts}
     unit = measure.unit
+    records = {float(n) for n in (measure.value, measure.denominator, *measure.components.values()) if n is not None}
+    for match in _OF_RECORDS.finditer(text):
+        if not {v for q in quantities(match["number"]) for v in q.values} <= records:
+            return f"“{match.group()}” is no number of {unit} that its query counts"
     for match in _COUNTED_NOUN.finditer(text):
         noun = fold(match["noun"])
         kind = next((name for name, nouns in _NOUNS.items() if noun in nouns), None)
