@@ -20,10 +20,14 @@ def retire_runs(*, cursor: Any, tenants: Iterable[Tenant], before: datetime) -> 
     """
     for tenant in tenants:
         cursor.execute(f"SET LOCAL app.tenant_id = '{UUID(str(tenant.id))}'")
-        for table in ("answering_runstep", "answering_claimreview"):
-            cursor.execute(
-                f"DELETE FROM {table} WHERE tenant_id = %s AND run_id IN"
-                " (SELECT id FROM answering_run WHERE tenant_id = %s AND created_at < %s)",
-                [tenant.id, tenant.id, before],
-            )
+        cursor.execute(
+            "DELETE FROM answering_runstep WHERE tenant_id = %s AND run_id IN"
+            " (SELECT id FROM answering_run WHERE tenant_id = %s AND created_at < %s)",
+            [tenant.id, tenant.id, before],
+        )
+        cursor.execute(
+            "DELETE FROM answering_claimreview WHERE tenant_id = %s AND run_id IN"
+            " (SELECT id FROM answering_run WHERE tenant_id = %s AND created_at < %s)",
+            [tenant.id, tenant.id, before],
+        )
     return drop_before(cursor=cursor, table="answering_run", column="created_at", before=before)

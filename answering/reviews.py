@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Count
 
 from answering.domain.entailment import Agreement, Compared, opinion_json
-from answering.models import ClaimReview, Run
+from answering.models import ClaimReview
 from core.errors import Conflict, InvalidInput, NotFound
 from core.ids import new_id
 from core.tenant_session import tenant_session
@@ -172,9 +172,10 @@ def review_figures(*, tenant: Tenant) -> ReviewFigures:
     )
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT coalesce(sum((said ->> 'judged')::int), 0), coalesce(sum((said ->> 'disagreed')::int), 0),"
-            f" coalesce(sum((said ->> 'missing')::int), 0) FROM (SELECT answer #> '{{grounding,model}}' AS said"
-            f" FROM {Run._meta.db_table} WHERE tenant_id = %s) runs WHERE said IS NOT NULL",
+            "SELECT coalesce(sum((said ->> 'judged')::int), 0), coalesce(sum((said ->> 'disagreed')::int), 0),"
+            " coalesce(sum((said ->> 'missing')::int), 0)"
+            " FROM (SELECT answer #> '{grounding,model}' AS said FROM answering_run WHERE tenant_id = %s) AS runs"
+            " WHERE said IS NOT NULL",
             [tenant.id],
         )
         judged, disagreed, missing = cursor.fetchone()

@@ -9,57 +9,22 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 
-from answering import opinions, saga, services
+from answering import opinions, services
 from answering.clients.entailment import registry
 from answering.clients.entailment.fake import ScriptedEntailment
 from answering.clients.entailment.protocol import EntailmentUnavailable
 from answering.domain.budget import BudgetLimits
-from answering.domain.claims import Claim, ClaimKind, Draft, cite
+from answering.domain.claims import Claim, ClaimKind, cite
 from answering.models import ClaimReview, Run
 from answering.opinions import second_opinion
 from core.observability import metrics
 from core.tenant_session import session_tenant_id, tenant_session
 from tests.answering.clients.tiny_model import write_model
+from tests.answering.scripts import QUESTION, RECORD
 from tests.factories import NOW
 
-QUESTION = "Why are deliveries late?"
 HELD = "The delivery came two weeks late."
 UNHELD = "The refund never arrived and the handle came off."
-RECORD = "r-01"
-
-
-def statement(number: int, text: str, source: Any) -> Claim:
-    return Claim(number, ClaimKind.STATEMENT, text, (cite(source, source.start, source.end),))
-
-
-@pytest.fixture
-def drafted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Give the function that lets the saga draft these statements on RECORD, or what a function makes of the evidence."""
-
-    def script(*said: str, of: Callable[[Any], tuple[Claim, ...]] | None = None) -> None:
-        def draft_step(run: saga.Progress) -> dict[str, Any]:
-            source = next(each for each in run.evidence if each.document_id == RECORD)
-            claims = of(run.evidence) if of else tuple(statement(n, text, source) for n, text in enumerate(said, 1))
-            run.draft = Draft(claims, "scripted")
-            return {"claims": len(claims)}
-
-        steps = tuple((name, draft_step if name == "draft" else step) for name, step in saga.STEPS)
-        monkeypatch.setattr(saga, "STEPS", steps)
-
-    return script
-
-
-@pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Give the function that puts a model into use, and says whose verdict counts."""
-
-    def choose(model: Any, *, decides: str = "report") -> Any:
-        monkeypatch.setattr(opinions, "get_entailment", lambda wisdom: model)
-        chosen = django_settings.WISDOM.model_copy(update={"entailment_decides": decides})
-        monkeypatch.setattr(django_settings, "WISDOM", chosen)
-        return model
-
-    return choose
 
 
 @pytest.fixture
