@@ -365,3 +365,16 @@ def test_without_a_model_or_a_text_there_is_no_second_opinion(use):
 
     use(ScriptedEntailment(fault=EntailmentUnavailable("It is down.")))
     assert second_opinion(HELD, [HELD], "en") is None
+
+
+@pytest.mark.parametrize(("decides", "is_said"), [("both", True), ("report", False)])
+def test_the_page_says_that_the_checker_decided_alone_where_both_should_have(
+    ask, drafted, use, member, client_of, decides, is_said
+):
+    drafted(HELD)
+    use(ScriptedEntailment(fault=EntailmentUnavailable("It is down.")), decides=decides)
+
+    page = client_of(member).get(f"/answers/{ask()['run_id']}").content.decode()
+
+    assert ('class="note relaxed"' in page) == is_said
+    assert "scripted left out: It is down" in page
