@@ -79,3 +79,41 @@ class StoredQuery(TenantModel):
 
     def __str__(self) -> str:
         return str(self.specification)
+
+
+class ClaimReview(TenantModel):
+    """A claim on which the checker and the entailment model disagreed, for a person to decide.
+
+    What was cited is kept as spans; the words stay with their records and go with them. `words` is the span of a
+    quote, whose `text` is blank.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        SUPPORTED = "supported"
+        UNSUPPORTED = "unsupported"
+        DISMISSED = "dismissed"
+
+    corpus_id = models.UUIDField()
+    run_id = models.UUIDField()
+    claim = models.SmallIntegerField()
+    created_at = models.DateTimeField()
+    text = models.TextField(blank=True)
+    words: models.JSONField[JsonObject | None, JsonObject | None] = models.JSONField(null=True)
+    spans: models.JSONField[list[JsonObject], list[JsonObject]] = models.JSONField()
+    checker: models.JSONField[JsonObject, JsonObject] = models.JSONField()
+    model: models.JSONField[JsonObject, JsonObject] = models.JSONField()
+    state = models.CharField(max_length=12, choices=State.choices, default=State.OPEN)
+    decided_by = models.TextField(blank=True)
+    decided_at = models.DateTimeField(null=True)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["tenant", "run_id", "claim"], name="review_of_claim_once")]
+        indexes = [
+            # The queue, newest first, and the decided ones.
+            models.Index(fields=["tenant", "state", "-created_at"], name="review_queue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"claim {self.claim} of {self.run_id}: {self.state}"

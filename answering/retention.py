@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def retire_runs(*, cursor: Any, tenants: Iterable[Tenant], before: datetime) -> list[str]:
-    """Drop the runs before a moment with their steps; return the names of the partitions that held them.
+    """Drop the runs before a moment with their steps and reviews; return the names of the partitions that held them.
 
     As the owner of the tables, in the caller's transaction.
     """
@@ -22,6 +22,11 @@ def retire_runs(*, cursor: Any, tenants: Iterable[Tenant], before: datetime) -> 
         cursor.execute(f"SET LOCAL app.tenant_id = '{UUID(str(tenant.id))}'")
         cursor.execute(
             "DELETE FROM answering_runstep WHERE tenant_id = %s AND run_id IN"
+            " (SELECT id FROM answering_run WHERE tenant_id = %s AND created_at < %s)",
+            [tenant.id, tenant.id, before],
+        )
+        cursor.execute(
+            "DELETE FROM answering_claimreview WHERE tenant_id = %s AND run_id IN"
             " (SELECT id FROM answering_run WHERE tenant_id = %s AND created_at < %s)",
             [tenant.id, tenant.id, before],
         )

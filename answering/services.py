@@ -26,12 +26,14 @@ from answering.domain.answer import (
     text_json,
 )
 from answering.domain.budget import Budget, BudgetLimits
+from answering.domain.entailment import Decides, with_opinions
 from answering.domain.planner import loop_score
 from answering.domain.relaxing import remaining
 from answering.drafters.extractive import DraftLimits
 from answering.journal import Journal
 from answering.measures import store_queries
 from answering.models import Run
+from answering.reviews import record_reviews
 from answering.saga import FIRST, Progress, Request, run_saga
 from answering.selectors import get_run
 from core.errors import InvalidInput
@@ -191,6 +193,9 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
     dropped = [each.key for each in run.relaxed]
     slips = run.retrieved.slips if run.retrieved else ()
     notes = [*(slip_note(typed, read) for typed, read in slips), *(each.text for each in run.relaxed)]
+    if run.opinions.note and run.opinions.decides is Decides.BOTH:
+        notes.append(run.opinions.note)
+    grounding = grounding_json(run.grounding, numbered, coverage=run.coverage, repairs=run.repairs)
     return {
         "run_id": str(journal.run_id),
         "question": run.request.question,
@@ -215,7 +220,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "filter_sets": [each.as_json() for each in run.retrieved.sets] if run.retrieved else [],
         "searched": _searched(run),
         "matching": {"records": run.admitted, "read": len(run.evidence), "relevance": run.relevance},
-        "grounding": grounding_json(run.grounding, numbered, coverage=run.coverage, repairs=run.repairs),
+        "grounding": with_opinions(grounding, run.compared, run.opinions),
         "hits": hits,
         "rerank": [
             {"doc_id": hit["doc_id"], "rank": hit["rank"], "score": hit["rerank_score"], "features": hit["features"]}
@@ -283,6 +288,7 @@ def _store(run: Progress, answer: dict[str, Any], journal: Journal) -> None:
         answer=kept,
         fingerprint=_fingerprint(run),
     )
+    record_reviews(corpus=corpus, run_id=journal.run_id, compared=run.compared, model=run.opinions.model, now=run.now)
     record_event(
         tenant=corpus.tenant,
         type="run.completed",
@@ -306,6 +312,7 @@ def _fingerprint(run: Progress) -> dict[str, Any]:
         "embedding_lag": run.retrieved.lag if run.retrieved else None,
         "reranker": run.retrieved.reranker if run.retrieved else None,
         "drafter": run.draft.model,
+        "entailment": run.opinions.model or None,
         "code": CODE_VERSION,
         "corpus": {
             "documents": run.state.documents,
@@ -330,6 +337,8 @@ def _count(run: Progress, journal: Journal) -> None:
     if run.grounding:
         metrics.GROUNDEDNESS.observe(run.grounding.groundedness)
         metrics.CITATION_PRECISION.observe(run.grounding.citation_precision)
+    for each in run.compared:
+        metrics.VERIFIER_CHECKS.labels(agreement=each.agreement.value).inc()
     metrics.AGENT_STEPS.observe(len(journal.entries))
     metrics.AGENT_TOKENS.observe(run.budget.tokens)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from answering import presentation
 from answering.measures import get_stored_query, list_records_of, run_again
 from answering.models import Run
 from answering.question_form import FilterFields, address_of, fields_of, fields_sent, read_filters
+from answering.reviews import count_open_reviews, decide_review, list_open_reviews
 from answering.selectors import get_run, has_failed, list_recent_runs, list_records, list_steps
 from answering.services import ask, explain_absence
 from answering.suggestions import suggested_questions
@@ -26,12 +29,11 @@ from tenants.domain.access import Role, Scope
 from tenants.middleware import caller_of
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from feedback.models import Corpus
     from tenants.caller import Caller
 
 RECORDS_A_PAGE = 20
+REVIEWS_A_PAGE = 10
 _MOST_ACCOUNTS = 300
 
 
@@ -133,6 +135,46 @@ def measure_page(request: HttpRequest, query_id: str) -> HttpResponse:
         "later": page + 1 if page < pages else None,
     }
     return render(request, "answering/measure.html", context)
+
+
+@never_cache
+@require_safe
+def reviews_page(request: HttpRequest) -> HttpResponse:
+    """Show the claims on which the checker and the entailment model disagree, each beside the text that it cites."""
+    caller = _asker(request)
+    page = _page_number(request)
+    with tenant_session(caller.tenant):
+        waiting = count_open_reviews(tenant=caller.tenant)
+        reviews = list_open_reviews(tenant=caller.tenant, limit=REVIEWS_A_PAGE, offset=(page - 1) * REVIEWS_A_PAGE)
+    pages = max(1, math.ceil(waiting / REVIEWS_A_PAGE))
+    context = {
+        "reviews": [presentation.shown_review(review) for review in reviews],
+        "waiting": waiting,
+        "page": page,
+        "pages": pages,
+        "newer": page - 1 if 1 < page <= pages else None,
+        "older": page + 1 if page < pages else None,
+        "is_off": settings.WISDOM.entailment == "off",
+    }
+    return render(request, "answering/reviews.html", context)
+
+
+@require_POST
+def decide(request: HttpRequest) -> HttpResponse:
+    """Take a decision about a claim, and show the queue again."""
+    caller = caller_of(request)
+    try:
+        review_id = UUID(request.POST.get("id", ""))
+    except ValueError:
+        raise NotFound from None
+    decide_review(
+        caller=caller,
+        review_id=review_id,
+        decision=request.POST.get("decision", ""),
+        note=request.POST.get("note", ""),
+        now=utc_now(),
+    )
+    return HttpResponseRedirect(resolve_url("reviews"), status=303)
 
 
 def _asker(request: HttpRequest) -> Caller:

@@ -9,6 +9,7 @@ import difflib
 import fcntl
 import json
 import os
+import re
 import secrets
 import socket
 from pathlib import Path
@@ -83,6 +84,18 @@ class WisdomSettings(BaseSettings):
     min_groundedness: Ratio = 0.7
     max_claims: int = Field(12, ge=1, le=50)
     evidence_limit: int = Field(8, ge=1, le=50)
+    entailment: Literal["off", "onnx", "judge"] = "off"
+    entailment_model: Path | None = None
+    entailment_decides: Literal["report", "both"] = "report"
+
+    llm_base_url: str | None = None
+    llm_api_key: SecretStr | None = None
+    llm_model: str = Field("gpt-4o-mini", min_length=1, max_length=200)
+    timeout_seconds: float = Field(5.0, gt=0.0, le=120.0)
+    retry_max_attempts: int = Field(3, ge=1, le=10)
+    breaker_failure_threshold: int = Field(5, ge=1, le=1000)
+    breaker_open_seconds: float = Field(10.0, gt=0.0, le=3600.0)
+    bulkhead_max_concurrent: int = Field(32, ge=1, le=1000)
 
     @field_validator("allowed_hosts", "passes", mode="before")
     @classmethod
@@ -91,10 +104,17 @@ class WisdomSettings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("state_dir", "grounding_calibration")
+    @field_validator("state_dir", "entailment_model", "grounding_calibration")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else PROJECT_ROOT / value.expanduser()
+
+    @field_validator("llm_base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
+            raise ValueError("write the address of an API as https://host/v1, without a key, a question or a fragment")
+        return value
 
     @model_validator(mode="after")
     def _agree(self) -> WisdomSettings:
@@ -109,7 +129,19 @@ class WisdomSettings(BaseSettings):
             raise ValueError("WA_SECRET_KEY is too short: give at least 32 random characters")
         if self.database_owner_dsn is not None and self.database_dsn is None:
             raise ValueError("WA_DATABASE_OWNER_DSN is set without WA_DATABASE_DSN: set both, or neither")
+        self._check_entailment()
         return self
+
+    def _check_entailment(self) -> None:
+        if self.entailment == "judge" and not self.llm_base_url:
+            raise ValueError("WA_ENTAILMENT='judge' asks an endpoint: name it in WA_LLM_BASE_URL")
+        if self.entailment != "onnx":
+            return
+        if self.entailment_model is None:
+            raise ValueError("WA_ENTAILMENT='onnx' reads a model: name its folder in WA_ENTAILMENT_MODEL")
+        for name in ("model.onnx", "tokenizer.json"):
+            if not (self.entailment_model / name).is_file():
+                raise ValueError(f"WA_ENTAILMENT_MODEL={str(self.entailment_model)!r}: there is no {name} in it")
 
     @property
     def is_local(self) -> bool:
@@ -133,7 +165,7 @@ class WisdomSettings(BaseSettings):
         return described
 
 
-SECRET_FIELDS = frozenset({"secret_key", "database_dsn", "database_owner_dsn"})
+SECRET_FIELDS = frozenset({"secret_key", "database_dsn", "database_owner_dsn", "llm_api_key"})
 
 
 def load_settings() -> WisdomSettings:

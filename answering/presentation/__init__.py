@@ -3,6 +3,7 @@
 from answering.presentation.absence import Absence, shown_absence
 from answering.presentation.answer import ShownAnswer, shown_answer
 from answering.presentation.records import Card, listed, shown_documents
+from answering.presentation.reviews import ShownReview, shown_review
 from answering.presentation.words import (
     ACCOUNT_FORM,
     THEME_FORMS,
@@ -22,6 +23,7 @@ __all__ = [
     "Card",
     "Chip",
     "ShownAnswer",
+    "ShownReview",
     "chips",
     "counted",
     "listed",
@@ -31,5 +33,6 @@ __all__ = [
     "shown_absence",
     "shown_answer",
     "shown_documents",
+    "shown_review",
     "trace",
 ]

@@ -77,6 +77,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         notes=(
             *(slip_note(each["typed"], each["read"]) for each in answer.get("read_as", ())),
             *(each["note"] for each in answer.get("relaxed", ())),
+            *_opinion_notes(grounding.get("model") or {}),
         ),
         refused=refused(answer),
         inferred=chips(answer.get("inferred_filters", {})),
@@ -87,6 +88,11 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         removed=tuple(_removed(repair) for repair in grounding.get("repairs", ())),
         markdown="" if any(sentence.is_withheld for sentence in read) else answer["markdown"],
     )
+
+
+def _opinion_notes(model: Json) -> tuple[str, ...]:
+    """Say that the checker decided alone where both should have; otherwise the trace says it."""
+    return (f"{model['note']}.",) if model.get("note") and model["decides"] == "both" else ()
 
 
 def _removed(repair: Json) -> str:

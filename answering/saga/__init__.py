@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from answering.domain.budget import BudgetExhausted
 from answering.domain.outcome import Refusal, RefusalReason, refuse
 from answering.models import RunStep
-from answering.saga.judging import draft_step, finalise_step, repair_step, rerank_step, verify_step
+from answering.saga.judging import ask_for_opinions, draft_step, finalise_step, repair_step, rerank_step, verify_step
 from answering.saga.progress import Progress, Request
 from answering.saga.retrieving import plan_step, relax_step, retrieve_step
 from core.tenant_session import tenant_session
@@ -50,6 +50,8 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("repair", repair_step),
     ("finalise", finalise_step),
 )
+# What a step asks of other machines, before its transaction begins: no row is held while they think.
+BEFORE: dict[str, Callable[[Progress], None]] = {"verify": ask_for_opinions}
 FIRST, LAST = STEPS[0][0], STEPS[-1][0]
 # Between retrieve and what follows it, as often as there is something to give up.
 RELAX, _AFTER_RELAXING = "relax", "retrieve"
@@ -68,6 +70,8 @@ def run_saga(run: Progress, journal: Journal, store: Callable[[Progress], None])
     while name:
         is_last = name not in following
         try:
+            if name in BEFORE:
+                BEFORE[name](run)
             # Only the last commit has to reach the disk before the answer goes out.
             with tenant_session(run.request.corpus.tenant, durable=is_last):
                 # However much is given up, relaxing counts as one step.

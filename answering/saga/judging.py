@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from answering import facts, measures
 from answering.domain.claims import ClaimKind, Draft
+from answering.domain.entailment import Agreement, Decides, compare, decide
 from answering.domain.grounding import FailureCode, Grounding, GroundingContext, ground, repair
 from answering.domain.outcome import RefusalReason, refuse
 from answering.domain.planner import Tool
 from answering.drafters.extractive import draft
 from answering.evidence import evidence_of, relevance_of, weights_of
+from answering.opinions import opinions_on
 from answering.refusals import with_suggestions
 from core.observability import metrics
 from feedback.selectors.aggregates import count_admitted
@@ -96,6 +99,17 @@ def _draft(run: Progress) -> None:
     run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=weights_of(run.retrieved))
 
 
+def ask_for_opinions(run: Progress) -> None:
+    """Let the entailment model judge the draft, where there is one; outside of any transaction, and never a fault."""
+    run.opinions, tokens = opinions_on(
+        run.draft,
+        run.evidence,
+        seconds_left=run.budget.seconds_left(at=time.monotonic()),
+        tokens_left=run.budget.limits.tokens - run.budget.tokens,
+    )
+    run.budget = replace(run.budget, tokens=run.budget.tokens + tokens)
+
+
 def verify_step(run: Progress) -> dict[str, Any]:
     """Check every claim by the verifier of its kind; count every number again (gates 2 and 3).
 
@@ -108,6 +122,9 @@ def verify_step(run: Progress) -> dict[str, Any]:
             break
         _draft_anew(run)
         run.grounding = _checked(run)
+    run.compared = compare(run.draft, run.evidence, run.grounding, run.opinions)
+    if run.opinions.decides is Decides.BOTH:
+        run.grounding = decide(run.grounding, run.compared, model=run.opinions.model, rules=run.request.rules)
     failed = [verdict for verdict in run.grounding.claims if not verdict.supported]
     metrics.UNSUPPORTED_CLAIMS.inc(len(failed))
     if not run.grounding.accepted:
@@ -122,6 +139,19 @@ def verify_step(run: Progress) -> dict[str, Any]:
         "groundedness": run.grounding.groundedness,
         "citation_precision": run.grounding.citation_precision,
         "failed": [{"claim": verdict.id, "reason": verdict.reason} for verdict in failed],
+        **_opinions(run),
+    }
+
+
+def _opinions(run: Progress) -> dict[str, Any]:
+    """Return what the trace says of the entailment model, nothing where there is none."""
+    if not run.opinions.model:
+        return {}
+    counted = [each.agreement for each in run.compared]
+    return {
+        "model": run.opinions.model,
+        "opinions": {agreement.value: counted.count(agreement) for agreement in Agreement},
+        "notes": [run.opinions.note] if run.opinions.note else [],
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from answering.domain.budget import Budget
 from answering.domain.claims import Draft, Evidence
+from answering.domain.entailment import Compared, Opinions
 from answering.domain.grounding import Grounding, GroundingRules
 from answering.domain.outcome import Outcome, Refusal
 from answering.domain.planner import Plan, covered_facets
@@ -72,6 +73,8 @@ class Progress:
     facts: tuple[Fact, ...] = ()
     draft: Draft = field(default_factory=lambda: Draft((), MODEL))
     grounding: Grounding | None = None
+    opinions: Opinions = field(default_factory=Opinions)
+    compared: tuple[Compared, ...] = ()
     refusal: Refusal | None = None
     is_downgraded: bool = False
     repairs: list[dict[str, Any]] = field(default_factory=list)

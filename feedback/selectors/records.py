@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -85,3 +85,23 @@ def get_record(*, corpus: Corpus, doc_id: str) -> Record:
             Revision(revision.number, revision.title, revision.text, revision.created_at) for revision in revisions
         ),
     )
+
+
+def list_texts(*, corpus: Corpus, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """Return the texts of revisions, asked for by a record's id and the revision's number.
+
+    Those of a deleted record are left out, and those that never were.
+    """
+    asked = set(wanted)
+    keys = DocumentKey.objects.for_tenant(corpus.tenant).filter(
+        corpus_id=corpus.id, external_id__in={doc_id for doc_id, _ in asked}, deleted_at__isnull=True
+    )
+    names = dict(keys.values_list("id", "external_id"))
+    revisions = DocumentRevision.objects.for_tenant(corpus.tenant).filter(
+        document_id__in=names, number__in={number for _, number in asked}
+    )
+    found = {
+        (names[document], number): text
+        for document, number, text in revisions.values_list("document_id", "number", "text")
+    }
+    return {place: text for place, text in found.items() if place in asked}

@@ -76,6 +76,14 @@ def test_an_empty_variable_is_unset(monkeypatch):
         ("WA_TENANT_SHARDS", "0"),
         ("WA_DEFAULT_TENANT", "Acme Ltd"),
         ("WA_ENVIRONMENT", "x" * 41),
+        ("WA_ENTAILMENT", "yes"),
+        ("WA_ENTAILMENT_DECIDES", "model"),
+        ("WA_LLM_BASE_URL", "models.example/v1"),
+        ("WA_LLM_BASE_URL", "https://models.example/v1?key=k"),
+        ("WA_TIMEOUT_SECONDS", "0"),
+        ("WA_RETRY_MAX_ATTEMPTS", "0"),
+        ("WA_BREAKER_FAILURE_THRESHOLD", "0"),
+        ("WA_BULKHEAD_MAX_CONCURRENT", "many"),
     ],
 )
 def test_a_bad_value_is_named_with_its_variable(monkeypatch, name, value):
@@ -118,6 +126,34 @@ def test_settings_that_contradict_each_other_are_named(monkeypatch):
 
     with pytest.raises(BadSetting, match=r"WA_DEFAULT_TOP_K.*WA_MAX_TOP_K"):
         load_settings()
+
+
+@pytest.mark.parametrize(("kind", "missing"), [("onnx", "WA_ENTAILMENT_MODEL"), ("judge", "WA_LLM_BASE_URL")])
+def test_a_second_opinion_needs_somebody_to_give_it(monkeypatch, kind, missing):
+    monkeypatch.setenv("WA_ENTAILMENT", kind)
+
+    with pytest.raises(BadSetting, match=f"name .* in {missing}"):
+        load_settings()
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+def test_a_folder_without_a_model_is_named_with_what_it_lacks(monkeypatch, tmp_path, missing):
+    for name in {"model.onnx", "tokenizer.json"} - {missing}:
+        (tmp_path / name).write_text("{}")
+    monkeypatch.setenv("WA_ENTAILMENT", "onnx")
+    monkeypatch.setenv("WA_ENTAILMENT_MODEL", str(tmp_path))
+
+    with pytest.raises(BadSetting, match=f"WA_ENTAILMENT_MODEL=.*there is no {missing}"):
+        load_settings()
+
+
+def test_a_folder_with_a_model_starts(monkeypatch, tmp_path):
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.setenv("WA_ENTAILMENT", "onnx")
+    monkeypatch.setenv("WA_ENTAILMENT_MODEL", str(tmp_path))
+
+    assert load_settings().entailment_model == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -176,7 +212,7 @@ def test_a_short_secret_is_refused_and_not_repeated(monkeypatch):
     st.text(st.characters(min_codepoint=33, max_codepoint=0xFFFF, exclude_categories=["Cs"]), min_size=32, max_size=60)
 )
 def test_no_secret_is_ever_described(secret):
-    settings = WisdomSettings(secret_key=secret, database_dsn=secret, database_owner_dsn=secret)
+    settings = WisdomSettings(secret_key=secret, database_dsn=secret, database_owner_dsn=secret, llm_api_key=secret)
 
     told = describe_as_json(settings) + repr(settings) + str(settings)
 

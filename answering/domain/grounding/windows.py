@@ -1,50 +1,52 @@
-"""Cut long evidence to the stretches that speak most of a claim, before a model reads it."""
+"""Cut long evidence to the parts that share most words with a claim."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from answering.domain.grounding.containment import WINDOW_SENTENCES, analyse, kin_of, share_held, term_weights
+from answering.domain.grounding.containment import AnalysedText, analyse, kin_of, share_held, term_weights
 from feedback.domain.text import content_tokens
 
 DEFAULT_LIMIT: Final = 1_500
 
 
-def best_windows(
-    claim: str,
-    texts: Sequence[str],
-    *,
-    limit: int = DEFAULT_LIMIT,
-    language: str = "en",
-    idf: Mapping[str, float] | None = None,
-) -> list[str]:
-    """Return the windows of up to three sentences that hold most of the claim's words, at most `limit` characters.
+def best_windows(claim: str, texts: Sequence[str], *, limit: int = DEFAULT_LIMIT, language: str = "en") -> list[str]:
+    """Return the sentences that hold most of the claim, at most `limit` characters together, in their order.
 
-    Texts that fit together are returned whole. Otherwise the best windows come first, and no sentence comes twice; a
-    sentence that alone is longer than what is left is cut. Nothing of the claim found: the beginning of each text.
+    Neighbouring sentences of one text come as one piece; texts that fit come whole.
     """
-    if sum(map(len, texts)) <= limit:
-        return [text for text in texts if text]
-    weights = term_weights(content_tokens(claim, language), idf)
-    rated = []
-    for number, text in enumerate(texts):
-        analysed = analyse(text, language)
-        kin = kin_of(weights, frozenset(token.stem for token in analysed.tokens))
-        spans = analysed.sentences
-        for first in range(max(1, len(spans) - WINDOW_SENTENCES + 1)):
-            last = min(first + WINDOW_SENTENCES, len(spans))
-            rated.append((-share_held(weights, analysed.terms(first, last), kin), number, first, last, spans))
-    rated.sort(key=lambda each: each[:3])
-    found: list[str] = []
-    taken: set[tuple[int, int]] = set()
-    left = limit
-    for _, number, first, last, spans in rated:
-        fresh = [i for i in range(first, last) if (number, i) not in taken]
-        if not fresh or left <= 0:
+    if sum(len(text) for text in texts) <= limit:
+        return [text for text in texts if text.strip()]
+    weights = term_weights(list(content_tokens(claim, language)), None)
+    analysed = [analyse(text, language) for text in texts]
+    kin = kin_of(weights, frozenset(token.stem for text in analysed for token in text.tokens))
+    ranked = sorted(
+        (-share_held(weights, text.terms(number, number + 1), kin), place, number)
+        for place, text in enumerate(analysed)
+        for number in range(len(text.sentences))
+    )
+    left, kept = limit, set()
+    for _, place, number in ranked:
+        span = analysed[place].sentences[number]
+        length = span.end - span.start + 1
+        if length <= left:
+            kept.add((place, number))
+            left -= length
+    if not kept:
+        _, place, number = ranked[0]
+        start = analysed[place].sentences[number].start
+        return [texts[place][start : start + limit]]
+    return [piece for place, text in enumerate(analysed) for piece in _joined(text, place, kept)]
+
+
+def _joined(text: AnalysedText, place: int, kept: set[tuple[int, int]]) -> list[str]:
+    pieces: list[tuple[int, int]] = []
+    for number, span in enumerate(text.sentences):
+        if (place, number) not in kept:
             continue
-        taken.update((number, i) for i in fresh)
-        window = texts[number][spans[fresh[0]].start : spans[fresh[-1]].end][:left]
-        left -= len(window)
-        found.append(window)
-    return found
+        if pieces and (place, number - 1) in kept:
+            pieces[-1] = (pieces[-1][0], span.end)
+        else:
+            pieces.append((span.start, span.end))
+    return [text.text[start:end] for start, end in pieces]
