@@ -10,7 +10,7 @@ define timed
 +@began=$$(date +%s); $(MAKE) --no-print-directory $(2) && echo "== $(1): $$(( $$(date +%s) - began )) s"
 endef
 
-.PHONY: help setup demo serve test check bench bench-quality bench-peers bench-large lock clean
+.PHONY: help setup demo serve test check bench bench-quality bench-peers bench-large examples lock clean
 .PHONY: application development rerankers peers database static-checks unit-tests browser-tests
 .NOTPARALLEL:
 
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-quality nDCG and recall of each arm, fused and reranked, on labelled questions"
 	@echo "make bench-peers   the same search beside tantivy, bm25s, SQLite FTS5 and a scan in memory"
 	@echo "make bench-large   speed, memory and cost of changes at 10,000 and 100,000 documents (SIZES=…)"
+	@echo "make examples write docs/examples.md anew: twenty questions and their answers"
 	@echo "make lock     write requirements/*.txt anew from requirements/*.in"
 	@echo "make clean    remove caches; the environment and your data stay"
 
@@ -55,6 +56,9 @@ bench-peers: application database peers
 
 bench-large: application database
 	@$(PYTHON) benchmarks/large.py --sizes $(SIZES)
+
+examples: application database
+	@$(PYTHON) -m benchmarks.examples --write
 
 lock: development
 	$(PYTHON) -m uv pip compile -q --python-version 3.11 --universal --generate-hashes --no-header \

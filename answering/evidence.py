@@ -77,6 +77,7 @@ def evidence_of(hits: Sequence[Hit], *, relevance: float) -> tuple[Evidence, ...
             person=hit.person,
             language=hit.language,
             relevance=relevance * (hit.rerank_score / best if best > 0 else 0.0),
+            nearness=hit.vector_score,
         )
         for number, hit in enumerate(hits, start=1)
     )

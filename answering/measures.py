@@ -36,6 +36,8 @@ def specification(selection: Selection, *, parts: Mapping[str, Selection] = NOTH
     }
     if selection.within:
         stated["within"] = {"by": selection.within[0].value, "key": selection.within[1]}
+    if selection.like is not None:
+        stated["near_duplicates_of"] = selection.like
     if parts:
         stated["parts"] = {name: specification(part) for name, part in parts.items()}
     return stated
@@ -88,6 +90,7 @@ def _selection(corpus: Corpus, query: Mapping[str, Any]) -> Selection:
         groups=tuple(tuple(group) for group in query.get("mentions", ())),
         filters=FilterSet.from_json(query.get("filters") or {}, vocabulary=vocabulary_of(corpus)),
         within=(Grouping(within["by"]), within["key"]) if within else None,
+        like=query.get("near_duplicates_of"),
     )
 
 

@@ -21,6 +21,7 @@ from answering.domain.answer import (
     grounding_json,
     moment,
     numbered_claims,
+    points_json,
     refusal_json,
     select,
     text_json,
@@ -152,11 +153,14 @@ def explain_absence(*, caller: Caller, run_id: UUID, doc_id: str) -> Explanation
     if explained.stage in (Stage.UNKNOWN_ID, Stage.DELETED):
         return explained
     hit = next((hit for hit in run.answer.get("hits", ()) if hit["doc_id"] == doc_id), None)
-    if hit is None:
+    matching = run.answer["matching"]
+    was_read = doc_id in matching.get("doc_ids", (doc_id,))
+    if hit is None and not (was_read and "doc_ids" in matching):
         return since_then(explained) if explained.stage is Stage.FOUND else explained
     citations = [citation["id"] for citation in run.answer["citations"] if citation["doc_id"] == doc_id]
-    read = run.answer["matching"]["read"]
-    return beside_evidence(explained, rank=hit["rank"], limit=read, citations=citations)
+    rank = hit["rank"] if hit else explained.numbers.get("rerank_rank")
+    rank = rank if isinstance(rank, int) else None
+    return beside_evidence(explained, rank=rank, limit=matching["read"], was_read=was_read, citations=citations)
 
 
 def read_projections(include: Iterable[str] | None) -> frozenset[str]:
@@ -203,7 +207,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "corpus": run.request.corpus.slug,
         "as_of": moment(run.as_of),
         "outcome": run.outcome.value,
-        **text_json(run.draft.claims, run.evidence, run.refusal, notes=notes),
+        **text_json(run.draft.claims, run.evidence, run.refusal, points=run.draft.kept_points, notes=notes),
         "model": run.draft.model,
         "score": loop_score(run.coverage),
         "confidence": 0.0
@@ -211,6 +215,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         else confidence(run.draft.claims, run.grounding, calibrations_of(run.request.corpus)),
         "claims": claims_json(numbered, run.grounding),
         "blocks": _blocks(run),
+        "points": points_json(run.draft),
         "citations": citations_json(numbered, run.evidence),
         "refusal": refusal_json(run.refusal) if run.refusal else None,
         "filters": run.request.filters.as_json(),
@@ -219,7 +224,12 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "relaxed": [each.as_json() for each in run.relaxed],
         "filter_sets": [each.as_json() for each in run.retrieved.sets] if run.retrieved else [],
         "searched": _searched(run),
-        "matching": {"records": run.admitted, "read": len(run.evidence), "relevance": run.relevance},
+        "matching": {
+            "records": run.admitted,
+            "read": len(run.evidence),
+            "doc_ids": [source.document_id for source in run.evidence],
+            "relevance": run.relevance,
+        },
         "grounding": with_opinions(grounding, run.compared, run.opinions),
         "hits": hits,
         "rerank": [

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from answering.domain.claims import Claim, ClaimKind, Evidence, Measure, NumberedClaims, number_citations
+from answering.domain.claims import Claim, ClaimKind, Draft, Evidence, Measure, NumberedClaims, Point, number_citations
 from answering.domain.grounding import Calibration, Grounding
 from answering.domain.grounding.calibration import nearest
 from answering.domain.outcome import REFUSAL_TEXT, Refusal
@@ -35,6 +35,14 @@ def claims_json(numbered: NumberedClaims, grounding: Grounding | None) -> list[d
             "measure": None if claim.measure is None else measure_json(claim.measure),
         }
         for claim, ids in zip(numbered.claims, numbered.ids, strict=True)
+    ]
+
+
+def points_json(draft: Draft) -> list[dict[str, Any]]:
+    """Return the `points` of an answer: which claims are read together, and which of them counts the others."""
+    return [
+        {"kind": point.kind.value, "heading": point.heading, "claims": list(point.claims)}
+        for point in draft.kept_points
     ]
 
 
@@ -159,7 +167,12 @@ def refusal_json(refusal: Refusal) -> dict[str, Any]:
 
 
 def text_json(
-    claims: Sequence[Claim], evidence: Sequence[Evidence], refusal: Refusal | None, *, notes: Sequence[str] = ()
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    refusal: Refusal | None,
+    *,
+    points: Sequence[Point] = (),
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return `answer` and `markdown`; `notes` say below the Markdown what was given up to find something."""
     said = "".join(f"\n\n*{escape(note)}*" for note in notes)
@@ -168,7 +181,7 @@ def text_json(
             "answer": REFUSAL_TEXT,
             "markdown": f"{REFUSAL_TEXT}\n\n{refusal.message[:1].upper()}{refusal.message[1:]}.{said}",
         }
-    return {"answer": answer_text(claims), "markdown": markdown(claims, evidence) + said}
+    return {"answer": answer_text(claims), "markdown": markdown(claims, evidence, points=points) + said}
 
 
 def select(answer: Mapping[str, Any], include: frozenset[str]) -> dict[str, Any]:

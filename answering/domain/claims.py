@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -34,7 +34,8 @@ class Evidence:
     """A retrieved passage of one revision, as a draft may cite it.
 
     `text` is the whole text of the revision and `start`, `end` the passage in it. `relevance` is the
-    passage's fit to the question in [0, 1]. `person` distinguishes the people behind the records.
+    passage's fit to the question in [0, 1], `nearness` its cosine to it, None without a vector. `person`
+    distinguishes the people behind the records.
     """
 
     citation_id: str
@@ -55,6 +56,7 @@ class Evidence:
     person: str | None = None
     language: str = "en"
     relevance: float = 0.0
+    nearness: float | None = None
 
     def __post_init__(self) -> None:
         if not CITATION_ID.fullmatch(self.citation_id):
@@ -126,12 +128,52 @@ class Claim:
     merged_count: int = 1
 
 
+class PointKind(StrEnum):
+    """What the claims of a point have in common."""
+
+    LEAD = "lead"
+    THEME = "theme"
+    WORD = "word"
+    SIDE = "side"
+    NEAR_DUPLICATES = "near_duplicates"
+    OTHERWISE = "otherwise"
+    QUOTES = "quotes"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Claims that are read together, by id, in the order of the answer; `heading` is the first of them or None.
+
+    The heading is a measure that counts what the others are examples of.
+    """
+
+    kind: PointKind
+    claims: tuple[int, ...]
+    heading: int | None = None
+
+    def keeping(self, claims: Container[int]) -> Point:
+        """Return the point without the claims that are gone."""
+        kept = tuple(claim for claim in self.claims if claim in claims)
+        return Point(self.kind, kept, self.heading if self.heading in kept else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a drafter proposes, before anything of it has been checked."""
+    """What a drafter proposes, before anything of it has been checked; `points` group the claims for a reader."""
 
     claims: tuple[Claim, ...]
     model: str
+    points: tuple[Point, ...] = ()
+
+    @property
+    def kept_points(self) -> tuple[Point, ...]:
+        """Return the points with the claims that the draft still has; a claim without one is a point by itself."""
+        ids = {claim.id for claim in self.claims}
+        points = [kept for point in self.points if (kept := point.keeping(ids)).claims]
+        grouped = {claim for point in points for claim in point.claims}
+        points += [Point(PointKind.QUOTES, (claim.id,)) for claim in self.claims if claim.id not in grouped]
+        order = {claim.id: place for place, claim in enumerate(self.claims)}
+        return tuple(sorted(points, key=lambda point: order[point.claims[0]]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Evidence, number_citations
+from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Evidence, Point, PointKind, number_citations
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -41,21 +41,29 @@ def answer_text(claims: Sequence[Claim]) -> str:
     return " ".join(written)
 
 
-def markdown(claims: Sequence[Claim], evidence: Sequence[Evidence], *, with_uids: bool = False) -> str:
+def markdown(
+    claims: Sequence[Claim], evidence: Sequence[Evidence], *, points: Sequence[Point] = (), with_uids: bool = False
+) -> str:
     """Write the claims with superscript numbers and a table of footnotes: label, locator, date.
 
-    Number n stands for citation Cn of `number_citations`. Quotes stand in quotation marks.
+    Number n stands for citation Cn of `number_citations`. Quotes stand in quotation marks, those of a point in a list
+    below its heading.
     """
     numbered = number_citations(claims)
     by_id = {e.citation_id: e for e in evidence}
-    lines = []
+    counted = {claim for point in points if point.kind is PointKind.NEAR_DUPLICATES for claim in point.claims}
+    listed = {claim for point in points for claim in point.claims if claim != point.heading}
+    begins = {point.claims[0] for point in points if point.claims}
+    body = ""
     for claim, ids in zip(numbered.claims, numbered.ids, strict=True):
         text = escape(claim.text)
         if claim.kind is ClaimKind.QUOTE:
             text = f"“{text}”"
         marks = " ".join(label[1:].translate(_SUPERSCRIPTS) for label in ids)
-        lines.append(text + marks + _merged_note(claim))
-    body = "\n\n".join(lines)
+        item = "- " if claim.id in listed else ""
+        # An item follows the one before it without a gap, but for the first of a list.
+        gap = "\n" if item and claim.id not in begins and body.rpartition("\n")[2].startswith("- ") else "\n\n"
+        body += (gap if body else "") + item + text + marks + (_merged_note(claim) if claim.id not in counted else "")
     if not numbered.citations:
         return body
     head = ["", "record", "locator", "date"] + (["uid"] if with_uids else [])
@@ -96,19 +104,27 @@ def terminal(answer: Mapping[str, Any]) -> list[str]:
     """Write an answer of the contract's shape as lines for a terminal, the sources below it."""
     if answer["refusal"]:
         return [answer["answer"], "", *_terminal_refusal(answer["refusal"])]
+    claims = {claim["id"]: claim for claim in answer["claims"]}
     lines = []
-    for claim in answer["claims"]:
-        text = on_one_line(claim["text"])
-        marks = " " + " ".join(f"[{label[1:]}]" for label in claim["citations"]) if claim["citations"] else ""
-        if claim["kind"] == ClaimKind.QUOTE:
-            said = f" ({claim['measure']['value']} records say this)" if claim["measure"] else ""
-            lines += [f"“{text}”{marks}{said}", ""]
-        else:
-            lines += [f"{text}{marks}", ""]
+    for point in answer.get("points") or [{"heading": None, "claims": [claim]} for claim in claims]:
+        lines += [
+            ("- " if answer.get("points") and claim != point["heading"] else "") + _terminal_claim(claims[claim])
+            for claim in point["claims"]
+        ]
+        lines.append("")
     for citation in answer["citations"]:
         where = f"{citation['doc_id']}, characters {citation['start']}–{citation['end']}"
         lines.append(on_one_line(f"[{citation['id'][1:]}] {citation['doc_label']} · {where}"))
     return lines
+
+
+def _terminal_claim(claim: Mapping[str, Any]) -> str:
+    text = on_one_line(claim["text"])
+    marks = " " + " ".join(f"[{label[1:]}]" for label in claim["citations"]) if claim["citations"] else ""
+    if claim["kind"] != ClaimKind.QUOTE:
+        return f"{text}{marks}"
+    said = f" ({claim['measure']['value']} records say this)" if claim["measure"] else ""
+    return f"“{text}”{marks}{said}"
 
 
 def _terminal_refusal(refusal: Mapping[str, Any]) -> list[str]:

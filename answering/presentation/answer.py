@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -41,13 +41,22 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPoint:
+    """Sentences that are read together: a heading that counts, if there is one, and what it counts as a list."""
+
+    kind: str
+    heading: Sentence | None
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ShownAnswer:
     """All that the page of a finished run shows beside the question. Shares lie in [0, 1]."""
 
     outcome: str
     model: str
     as_of: datetime
-    sentences: tuple[Sentence, ...]
+    points: tuple[ShownPoint, ...]
     cards: tuple[Card, ...]
     uncited: tuple[Card, ...]
     contrasting: tuple[Card, ...]
@@ -70,7 +79,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         outcome=answer["outcome"],
         model=answer["model"],
         as_of=datetime.fromisoformat(answer["as_of"]),
-        sentences=read,
+        points=points_of(answer, read),
         cards=cards(answer, records),
         uncited=uncited(answer, records),
         contrasting=contrasting(answer, records),
@@ -93,6 +102,20 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
 def _opinion_notes(model: Json) -> tuple[str, ...]:
     """Say that the checker decided alone where both should have; otherwise the trace says it."""
     return (f"{model['note']}.",) if model.get("note") and model["decides"] == "both" else ()
+
+
+def points_of(answer: Json, read: Sequence[Sentence]) -> tuple[ShownPoint, ...]:
+    """Group the sentences as the answer does; in one from before there were points each is its own."""
+    by_id = {sentence.id: sentence for sentence in read}
+    given = answer.get("points") or [{"kind": "quotes", "heading": None, "claims": [claim]} for claim in by_id]
+    return tuple(
+        ShownPoint(
+            point["kind"],
+            by_id.get(point["heading"]),
+            tuple(by_id[claim] for claim in point["claims"] if claim != point["heading"]),
+        )
+        for point in given
+    )
 
 
 def _removed(repair: Json) -> str:
@@ -133,6 +156,10 @@ def _parted(text: str, measure: Json) -> tuple[str, str, str]:
     count = f"{measure.get('value', 0):,}"
     if text.startswith(f"{count} "):
         return "", count, text[len(count) :]
+    before = text.partition("“")[0]
+    for stated in (count, f"{measure.get('accounts') or 0:,}"):
+        if counted := re.search(rf"(?<![\d.,]){re.escape(stated)}(?![\d.,]*\d)", before):
+            return text[: counted.start()], stated, text[counted.end() :]
     # What is counted is quoted and may hold numbers of its own.
     change = _CHANGE.search(text, text.rfind("”") + 1)
     if change:

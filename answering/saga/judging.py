@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +15,17 @@ from answering.domain.grounding import FailureCode, Grounding, GroundingContext,
 from answering.domain.outcome import RefusalReason, refuse
 from answering.domain.planner import Tool
 from answering.drafters.extractive import draft
+from answering.drafters.quoting import is_quotable
 from answering.evidence import evidence_of, relevance_of, weights_of
 from answering.opinions import opinions_on
 from answering.refusals import with_suggestions
 from core.observability import metrics
+from feedback.domain.instructions import asks_for_orders
+from feedback.domain.near_duplicates import words
+from feedback.domain.retrieval import Hit
 from feedback.selectors.aggregates import count_admitted
 from feedback.selectors.retrieval import (
+    clamp_top_k,
     later_passes,
     rerank_hits,
     second_stage,
@@ -31,6 +38,9 @@ if TYPE_CHECKING:
 from answering.saga.progress import Progress
 from answering.saga.retrieving import call_tool, topic_of
 
+# How far down the ranking an answer looks for records that can be quoted.
+_DEPTH = 40
+_OF_THE_SAME = 2
 # How often a number is counted anew that changes while it is counted.
 _COUNTS = 3
 
@@ -48,11 +58,15 @@ def rerank_step(run: Progress) -> dict[str, Any]:
             seconds_left=run.budget.seconds_left(at=time.monotonic()),
         )
         run.budget = run.budget.charge(at=time.monotonic(), rerank_pairs=run.retrieved.rerank_pairs)
-        run.retrieved = rerank_hits(run.retrieved, top_k=run.request.top_k, as_of=run.as_of)
-    read = run.retrieved.hits[: run.request.limits.evidence]
-    run.budget = run.budget.charge(at=time.monotonic(), evidence=len(read))
+        ranked = rerank_hits(run.retrieved, as_of=run.as_of, cuts=False)
+        wanted, _ = clamp_top_k(run.request.top_k)
+        run.retrieved = replace(ranked, hits=ranked.hits[:wanted])
+        run.read = _worth_reading(ranked.hits[: wanted if run.request.top_k else max(wanted, _DEPTH)], run)
+    else:
+        run.read = _worth_reading(run.retrieved.hits, run)
+    run.budget = run.budget.charge(at=time.monotonic(), evidence=len(run.read))
     run.relevance = relevance_of(run.retrieved, plan=run.plan, filters=run.filters, passages=run.state.passages)
-    run.evidence = evidence_of(read, relevance=run.relevance)
+    run.evidence = evidence_of(run.read, relevance=run.relevance)
     if run.relevance < run.request.rules.min_evidence_relevance:
         run.refusal = refuse(
             RefusalReason.OFF_TOPIC, value=run.relevance, floor=run.request.rules.min_evidence_relevance
@@ -78,6 +92,25 @@ def rerank_step(run: Progress) -> dict[str, Any]:
     return detail
 
 
+def _worth_reading(hits: Sequence[Hit], run: Progress) -> tuple[Hit, ...]:
+    """Return the first hits that can be quoted, in order, and the others only where these are too few.
+
+    Of records with the same words two are enough: how many there are is counted, not read.
+    """
+    limit = run.request.limits.evidence
+    may_order = asks_for_orders(run.request.question)
+    said: Counter[tuple[str, ...]] = Counter()
+    chosen, others = list[Hit](), list[Hit]()
+    for hit in hits:
+        key = tuple(words(hit.passage_text))
+        said[key] += 1
+        is_new = said[key] <= _OF_THE_SAME
+        is_worth = is_new and is_quotable(hit.passage_text, language=hit.language, may_order=may_order)
+        (chosen if is_worth else others).append(hit)
+    read = {hit.document_id for hit in (*chosen, *others)[:limit]}
+    return tuple(hit for hit in hits if hit.document_id in read)
+
+
 def draft_step(run: Progress) -> dict[str, Any]:
     """Compose claims from the evidence, led by what was measured."""
     _draft(run)
@@ -88,15 +121,27 @@ def draft_step(run: Progress) -> dict[str, Any]:
 def _draft(run: Progress) -> None:
     assert run.plan is not None
     assert run.retrieved is not None
-    run.facts = facts.facts_of(
+    weights = weights_of(run.retrieved)
+    found = facts.findings_of(
         corpus=run.request.corpus,
         plan=run.plan,
         filters=run.filters,
         admitted=run.admitted,
         results=run.tool_results,
-        evidence=run.retrieved.hits[: run.request.limits.evidence],
+        evidence=run.read,
+        weights=weights,
+        as_of=run.as_of,
     )
-    run.draft = draft(run.plan, run.evidence, run.facts, run.request.limits, idf=weights_of(run.retrieved))
+    run.facts = found.facts
+    run.draft = draft(
+        run.plan,
+        run.evidence,
+        run.facts,
+        run.request.limits,
+        topics=found.topics,
+        favoured=found.favoured,
+        idf=weights,
+    )
 
 
 def ask_for_opinions(run: Progress) -> None:

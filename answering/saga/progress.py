@@ -17,7 +17,7 @@ from answering.drafters.extractive import MODEL, DraftLimits
 from answering.tools import ToolResult
 from feedback.domain.filter_sets import NamedSet, Scope
 from feedback.domain.filters import FilterSet
-from feedback.domain.retrieval import Retrieved
+from feedback.domain.retrieval import Hit, Retrieved
 from feedback.selectors.corpora import CorpusState
 from feedback.selectors.retrieval import (
     Pass,
@@ -68,6 +68,7 @@ class Progress:
     retrieved: Retrieved | None = None
     passes: Passes = field(default_factory=dict)
     tool_results: list[ToolResult[Any]] = field(default_factory=list)
+    read: tuple[Hit, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     relevance: float = 0.0
     facts: tuple[Fact, ...] = ()

@@ -197,6 +197,6 @@ def _search(run: Progress, planned: Plan, turns: list[dict[str, Any]]) -> ToolRe
         top_k=request.top_k,
         language=planned.language,
         as_of=run.as_of,
-        # Passes search for themselves, and nothing else reads further than the first top_k.
-        only_contenders=True,
+        # Among more than the first top_k are those that can be quoted; who sets it wants no more to be read.
+        only_contenders=request.top_k is not None,
     )

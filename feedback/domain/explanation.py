@@ -152,16 +152,24 @@ def furthest(doc_id: str, by_set: Sequence[tuple[str, Explanation]]) -> Explanat
     return replace(best, doc_id=doc_id, message=f"{name}: {best.message}", by_set=tuple(by_set))
 
 
-def beside_evidence(explained: Explanation, *, rank: int, limit: int, citations: Sequence[str]) -> Explanation:
-    """Go on where the search ended: a found record is read as evidence up to the limit, and perhaps cited."""
+def beside_evidence(
+    explained: Explanation, *, rank: int | None, limit: int, was_read: bool, citations: Sequence[str]
+) -> Explanation:
+    """Go on where the search ended: of the found records those are read that can be quoted, up to the limit."""
     numbers = {**explained.numbers, "evidence_rank": rank, "evidence_limit": limit}
     if citations:
         names = " and ".join(citations)
         return replace(
-            explained, stage=Stage.CITED, message=f"The answer cites it as {names}, from rank {rank}.", numbers=numbers
+            explained,
+            stage=Stage.CITED,
+            message=f"The answer cites it as {names}" + (f", from rank {rank}." if rank else "."),
+            numbers=numbers,
         )
-    if rank > limit:
-        message = f"It is found at rank {rank}; the answer reads the first {limit}."
+    if not was_read and rank is not None and rank > limit:
+        message = f"It is found at rank {rank}; the answer reads the first {limit} that can be quoted."
+        return replace(explained, stage=Stage.BEYOND_EVIDENCE, message=message, numbers=numbers)
+    if not was_read:
+        message = f"It is found at rank {rank}, and holds no sentence that could be quoted, or one that others say too."
         return replace(explained, stage=Stage.BEYOND_EVIDENCE, message=message, numbers=numbers)
     message = f"It is found at rank {rank} and was read, but no claim of the answer rests on it."
     return replace(explained, stage=Stage.NOT_CITED, message=message, numbers=numbers)

@@ -8,23 +8,22 @@ then checked is read from the records once. Counts without near-duplicates are n
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from django.core.cache import caches
 from django.db import connection
 
 from core.errors import InvalidInput
-from core.tenant_session import seen_in_session
 from feedback.domain.filters import FilterSet
 from feedback.domain.partitions import add_months
 from feedback.domain.retrieval import QuestionTerm
+from feedback.selectors.clusters import list_ids_like
 from feedback.selectors.corpora import corpus_state
+from feedback.selectors.remembered import keys_of, recalled, remember, remembered
 from feedback.selectors.retrieval import checked_query, question_terms, terms_of_texts
 from feedback.selectors.retrieval.arms import filters_json
 
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from feedback.models import Corpus
 
 LISTED = 5
-# More groups than these are counted each time: memory is for what questions ask for.
-_MOST_GROUPS = 100
-CountedT = TypeVar("CountedT")
 
 
 class Grouping(StrEnum):
@@ -55,12 +51,14 @@ class Selection:
     """Which records are counted: those that hold a word of every group, within the filters.
 
     No groups: every record that the filters admit. A group holds lexemes of the index. `within` narrows
-    to one group of a break-down, such as (THEME, "Pricing") or (MONTH, "2026-03-01").
+    to one group of a break-down, such as (THEME, "Pricing") or (MONTH, "2026-03-01"). `like` is the id of a record:
+    only its cluster of near-duplicates is counted.
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
     filters: FilterSet = field(default_factory=FilterSet)
     within: tuple[Grouping, str] | None = None
+    like: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return what tells it from every other selection."""
@@ -68,6 +66,7 @@ class Selection:
             "groups": [list(group) for group in self.groups],
             "filters": [part.as_json() for part in self.filters.slices],
             "within": [self.within[0].value, self.within[1]] if self.within else None,
+            **({"like": self.like} if self.like is not None else {}),
         }
 
 
@@ -113,9 +112,63 @@ def _mentioning(terms: Sequence[QuestionTerm], filters: FilterSet) -> Selection:
 
 def count_matching(*, corpus: Corpus, selection: Selection, with_distinct: bool = False) -> Count:
     """Count the records of a selection, with `with_distinct` also what they say without its near-duplicates."""
+    selection = _of_cluster(corpus, selection)
     if with_distinct:
         return _count(corpus, selection, with_distinct)
-    return _remembered(corpus, ["count", selection.as_json()], lambda: _count(corpus, selection, with_distinct))
+    return remembered(corpus, ["count", selection.as_json()], lambda: _count(corpus, selection, with_distinct))
+
+
+def count_each(*, corpus: Corpus, selections: Sequence[Selection]) -> list[Count]:
+    """Count several selections in one statement; each is remembered as if it had been counted by itself."""
+    selections = [_of_cluster(corpus, selection) for selection in selections]
+    keys = keys_of(corpus, [["count", selection.as_json()] for selection in selections])
+    found: list[Count | None] = [recalled(key) for key in keys]
+    missing = [place for place, count in enumerate(found) if count is None]
+    if not missing:
+        return [count for count in found if count is not None]
+    values = [value for place in missing for value in (place, *_arguments(corpus, selections[place]))]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            " UNION ALL ".join(
+                _within_slices(
+                    "SELECT %s::integer, count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
+                    f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}]"
+                    f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selections[place])}",
+                    selections[place],
+                )
+                for place in missing
+            ),
+            values,
+        )
+        for place, value, people, accounts, doc_ids in cursor.fetchall():
+            found[place] = Count(value, people, accounts, tuple(doc_ids or ()))
+            remember(keys[place], found[place])
+    return [count for count in found if count is not None]
+
+
+def _of_cluster(corpus: Corpus, selection: Selection) -> Selection:
+    """Return a selection within a cluster as the list of its records; any other as it is.
+
+    Clusters change while their corpus doesn't, so only what lists its records may be remembered.
+    """
+    if selection.like is None:
+        return selection
+    members = list_ids_like(corpus=corpus, doc_id=selection.like)
+    rest = replace(selection, like=None)
+    if rest != Selection():
+        condition = _condition(rest)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _within_slices(
+                    f"SELECT m.external_id FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {condition}"
+                    f" {'AND' if condition else 'WHERE'} m.external_id = ANY (%s)",
+                    rest,
+                ),
+                [*_arguments(corpus, rest), members],
+            )
+            members = [row[0] for row in cursor.fetchall()]
+    # No record holds a blank word.
+    return Selection(filters=FilterSet(ids=tuple(members))) if members else Selection(groups=(("",),))
 
 
 def _count(corpus: Corpus, selection: Selection, with_distinct: bool) -> Count:
@@ -143,6 +196,7 @@ def count_admitted(*, corpus: Corpus, filters: FilterSet) -> int:
 
 def list_matching(*, corpus: Corpus, selection: Selection, limit: int, offset: int = 0) -> list[str]:
     """Return the ids of the records of a selection, newest first."""
+    selection = _of_cluster(corpus, selection)
     with connection.cursor() as cursor:
         cursor.execute(
             _within_slices(
@@ -177,11 +231,17 @@ def group_matching(
     """
     if with_distinct:
         return _group(corpus, selection, by, limit, with_distinct)
-    return _remembered(
-        corpus,
-        ["groups", selection.as_json(), by.value, limit],
-        lambda: _group(corpus, selection, by, limit, with_distinct),
-    )
+
+    def count() -> list[GroupCount]:
+        groups = _group(corpus, selection, by, limit, with_distinct)
+        if selection.within is None and limit is not None:
+            # Who names a group counts it again as a selection of its own.
+            asked = [["count", replace(selection, within=(by, group.key)).as_json()] for group in groups]
+            for key, group in zip(keys_of(corpus, asked), groups, strict=True):
+                remember(key, group.count)
+        return groups
+
+    return remembered(corpus, ["groups", selection.as_json(), by.value, limit], count)
 
 
 def _group(
@@ -207,7 +267,7 @@ def _group(
 
 def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
     """Return when the oldest and the newest record of a selection occurred; records without a date don't say."""
-    return _remembered(corpus, ["bounds", selection.as_json()], lambda: _bounds(corpus, selection))
+    return remembered(corpus, ["bounds", selection.as_json()], lambda: _bounds(corpus, selection))
 
 
 def _bounds(corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
@@ -222,28 +282,6 @@ def _bounds(corpus: Corpus, selection: Selection) -> tuple[datetime | None, date
         )
         first, last = cursor.fetchone()
     return first, last
-
-
-def _remembered(corpus: Corpus, asked: list[Any], count: Callable[[], CountedT]) -> CountedT:
-    """Return what was counted in the corpus as it is now, else count.
-
-    The changes are read before the records are: what a writer commits between the two may be counted already, and is
-    counted anew by whoever reads them after it. A session that writes remembers nothing: its changes are half made, or
-    taken back.
-    """
-    if seen_in_session() is None:
-        return count()
-    changes = corpus_state(corpus=corpus).changes
-    described = orjson.dumps([str(corpus.id), changes, *asked], option=orjson.OPT_SORT_KEYS)
-    key = hashlib.blake2b(described, digest_size=20).hexdigest()
-    counts = caches["counts"]
-    known: CountedT | None = counts.get(key)
-    if known is not None:
-        return known
-    counted = count()
-    if not isinstance(counted, list) or len(counted) <= _MOST_GROUPS:
-        counts.set(key, counted)
-    return counted
 
 
 def grouping(name: str) -> Grouping:

@@ -193,6 +193,44 @@ def _in_clusters(corpus: Corpus, ids: Sequence[UUID]) -> list[Any]:
     return [tenant, corpus.id, list(ids), list(ids), tenant, corpus.id, tenant, tenant, tenant]
 
 
+def list_clusters_of(*, corpus: Corpus, doc_ids: Sequence[str]) -> dict[str, tuple[UUID, int]]:
+    """Return, by id, the cluster of each of some records and how many it has; a record that waits is one by itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH mine AS (SELECT k.external_id, coalesce(j.merged_id, m.cluster_id, m.id) AS cluster"
+            "    FROM feedback_documentkey k JOIN feedback_clustermember m ON m.tenant_id = %s AND m.id = k.id"
+            "    LEFT JOIN feedback_mergedcluster j ON j.tenant_id = %s AND j.id = coalesce(m.cluster_id, m.id)"
+            "   WHERE k.tenant_id = %s AND k.corpus_id = %s AND k.external_id = ANY (%s) AND k.deleted_at IS NULL),"
+            " part AS (SELECT id, merged_id AS cluster FROM feedback_mergedcluster WHERE tenant_id = %s AND corpus_id = %s"
+            "     AND merged_id IN (SELECT cluster FROM mine) UNION SELECT cluster, cluster FROM mine),"
+            " sized AS (SELECT x.cluster, count(*) AS records FROM (SELECT m.id, p.cluster FROM part p JOIN feedback_clustermember m"
+            "      ON m.tenant_id = %s AND m.corpus_id = %s AND m.cluster_id = p.id"
+            "    UNION SELECT m.id, p.cluster FROM part p JOIN feedback_clustermember m"
+            "      ON m.tenant_id = %s AND m.id = p.id AND m.cluster_id IS NULL) x GROUP BY x.cluster)"
+            " SELECT mine.external_id, mine.cluster, sized.records FROM mine JOIN sized USING (cluster)",
+            [
+                *[corpus.tenant_id] * 3,
+                corpus.id,
+                list(doc_ids),
+                *(corpus.tenant_id, corpus.id) * 2,
+                corpus.tenant_id,
+            ],
+        )
+        return {row[0]: (row[1], row[2]) for row in cursor.fetchall()}
+
+
+def list_ids_like(*, corpus: Corpus, doc_id: str) -> list[str]:
+    """Return the ids of a record's cluster, its own among them; none for a record that is gone."""
+    cluster = list_clusters_of(corpus=corpus, doc_ids=[doc_id]).get(doc_id)
+    if cluster is None:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_IN_CLUSTERS} SELECT external_id FROM record ORDER BY external_id", _in_clusters(corpus, [cluster[0]])
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
 def _clusters(corpus: Corpus, ids: Sequence[UUID]) -> list[Cluster]:
     with connection.cursor() as cursor:
         cursor.execute(

@@ -6,6 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core.cache import caches
 from django.db import connection, transaction
 
 from core.clock import utc_now
@@ -15,6 +16,7 @@ from feedback.models import DocumentKey
 from feedback.selectors.aggregates import (
     Grouping,
     Selection,
+    count_each,
     count_matching,
     first_and_last,
     group_matching,
@@ -188,3 +190,53 @@ def test_a_key_that_names_no_interval_counts_nothing(corpus, ingest, by, key):
     ingest(factories.make_document("d1", "Parking was full.", occurred_at="2026-01-15"))
 
     assert _count(corpus, Selection(PARKING.groups, within=(by, key))) == 0
+
+
+def test_counted_together_or_by_group_a_selection_has_the_count_that_it_has_alone(corpus, ingest, statements):
+    """And is read once for all of them."""
+    ingest(
+        *(
+            factories.make_document(
+                f"d{n}", "Parking was full.", themes=["Parking", f"Theme {n % 2}"], account=f"A{n % 3}"
+            )
+            for n in range(5)
+        )
+    )
+    within = [Selection(PARKING.groups, within=(Grouping.THEME, theme)) for theme in ("Parking", "Theme 0", "Theme 1")]
+    several = [PARKING, Selection(groups=(("nothing",),)), Selection(filters=FilterSet(account=("A1",)))]
+    with tenant_session(corpus.tenant):
+        alone = [count_matching(corpus=corpus, selection=selection) for selection in (*within, *several)]
+    caches["counts"].clear()
+    statements.clear()
+
+    with tenant_session(corpus.tenant):
+        groups = group_matching(corpus=corpus, selection=PARKING, by=Grouping.THEME, limit=8)
+        together = count_each(corpus=corpus, selections=several)
+        again = [count_matching(corpus=corpus, selection=selection) for selection in (*within, *several)]
+
+    assert [group.count for group in groups] == alone[:3]
+    assert together == alone[3:]
+    assert again == alone
+    assert len(statements) == 2
+
+
+def test_a_cluster_is_counted_as_it_is_now_though_the_corpus_stays(corpus, ingest):
+    text = "Parking at the clinic was full again this whole morning"
+    ingest(
+        *(
+            factories.make_document(f"d{n}", text, source=source)
+            for n, source in enumerate(("survey", "survey", "call"))
+        )
+    )
+    alike = Selection(like="d0")
+    surveys = Selection(filters=FilterSet(source=("survey",)), like="d0")
+
+    before = _count(corpus, alike)
+    cluster_waiting(tenant=corpus.tenant, corpus=corpus)
+
+    assert before == 1
+    assert (_count(corpus, alike), _count(corpus, surveys)) == (3, 2)
+    assert _count(corpus, Selection(groups=(("nothing",),), like="d0")) == 0
+    assert _count(corpus, Selection(like="absent")) == 0
+    with tenant_session(corpus.tenant):
+        assert sorted(list_matching(corpus=corpus, selection=surveys, limit=9)) == ["d0", "d1"]

@@ -1,5 +1,6 @@
 """The drafter without a model quotes records exactly, joins what says the same and leaves out what says nothing."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answering.domain.claims import MARKER, ClaimKind, Measure
-from answering.domain.facts import Fact, FactKind, fact_text
+from answering.domain.claims import MARKER, ClaimKind, Measure, PointKind
+from answering.domain.facts import Fact, FactKind, Topic, fact_text
 from answering.domain.grounding import MeasureResult, ground
 from answering.domain.planner import Vocabulary, plan
 from answering.drafters.extractive import MODEL, DraftLimits, draft
@@ -111,9 +112,46 @@ def test_facts_lead() -> None:
     assert ground(drafted, evidence, measure_results={1: MeasureResult(312, accounts=4, denominator=6169)}).accepted
 
 
+def _part(kind: FactKind, value: int, **fields: Any) -> Fact:
+    return Fact(kind, "Staff", Measure(value, "records", components={"of": 6.0}, **fields))
+
+
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
+        (_part(FactKind.PART_THEME, 2), "2 of these 6 records have the theme “Staff”."),
+        (_part(FactKind.PART_THEME, 1, accounts=1), "1 of these 6 records has the theme “Staff”."),
+        (
+            _part(FactKind.PART_WORD, 6, people=5, accounts=3),
+            "All 6 of these records also mention “Staff”, from 5 people.",
+        ),
+        (
+            _part(FactKind.COMPLAINT, 2),
+            "On the other side: complaint in 2 of the 6 records that were read, as far as words tell.",
+        ),
+        (
+            _part(FactKind.NEAR_DUPLICATES, 4, accounts=3, query={"filters": {"source": ["survey"]}}),
+            "4 records from 3 accounts say the same in nearly the same words, within the same filters.",
+        ),
+        (
+            Fact(
+                FactKind.MENTIONS,
+                "late",
+                Measure(3, "records", components={"recent": 2.0}),
+                {"recent": "in Q3 2026"},
+                ("milk",),
+            ),
+            "3 records mention “late” and “milk”, 2 of them in Q3 2026.",
+        ),
+        (
+            Fact(
+                FactKind.ACCOUNTS,
+                "",
+                Measure(2, "records", accounts=2, components={"a": 1.0, "b": 1.0}),
+                {"a": "A", "b": "B"},
+            ),
+            "Of these, 2 accounts are named: “A” and “B”.",
+        ),
         (Fact(FactKind.THEME, "Staff", Measure(1, "records")), "1 record has the theme “Staff”."),
         (Fact(FactKind.ACCOUNT, "NEAS", Measure(1200, "records", accounts=1)), "1,200 records are from “NEAS”."),
         (
@@ -174,6 +212,63 @@ def test_a_trend_passes_when_its_query_holds_its_dates() -> None:
     for name in numbers:
         counted = MeasureResult(12, components={**numbers, name: numbers[name] + 1})
         assert not ground(drafted, [], measure_results={1: counted}).accepted, name
+
+
+@pytest.mark.parametrize(
+    ("other", "is_kept"),
+    [
+        ("Shorter waiting time.", False),
+        ("Shorten waiting times by 10 minutes.", True),
+        ("Not shorter waiting times.", True),
+    ],
+)
+def test_two_short_quotes_of_the_same_words_are_one_unless_a_number_or_a_not_differs(other: str, is_kept: bool) -> None:
+    evidence = [make_evidence(1, "Shorter waiting times, please."), make_evidence(2, other)]
+
+    quoted = [c.citations[0].evidence_id for c in draft(PLAN, evidence).claims]
+
+    assert len(quoted) == 1 + is_kept
+
+
+def test_the_quotes_of_a_point_are_records_that_its_number_counts() -> None:
+    evidence = [
+        make_evidence(1, "We were waiting three hours for transport.", person="a"),
+        make_evidence(2, "Waiting without any water in the corridor.", person="b"),
+        make_evidence(3, "The porter kept us waiting and never came back.", person="c"),
+    ]
+    heading = _part(FactKind.PART_THEME, 2)
+    topics = [
+        Topic(PointKind.THEME, frozenset({"doc-2", "doc-3"}), heading),
+        Topic(PointKind.THEME, frozenset(), heading),
+    ]
+
+    drafted = draft(PLAN, evidence, topics=topics)
+
+    first, rest = drafted.points
+    quoted = {claim.id: claim.citations[0].evidence_id for claim in drafted.claims if claim.citations}
+    assert {quoted[claim] for claim in first.claims[1:]} == {"C2", "C3"}
+    assert (rest.kind, rest.heading, quoted[rest.claims[0]]) == (PointKind.QUOTES, None, "C1")
+
+
+def test_a_claim_that_was_taken_out_leaves_its_point() -> None:
+    evidence = [make_evidence(1, "We were waiting three hours for transport.")]
+    topics = [Topic(PointKind.THEME, frozenset({"doc-1"}), _part(FactKind.PART_THEME, 2))]
+    drafted = draft(PLAN, evidence, topics=topics)
+
+    left = replace(drafted, claims=drafted.claims[1:]).kept_points
+
+    assert [(point.heading, point.claims) for point in left] == [(None, (2,))]
+
+
+def test_greetings_and_signatures_give_way_to_what_is_said() -> None:
+    text = (
+        "Dear Sir or Madam, I hope that this finds you well. Last Tuesday my mother was waiting four hours on a trolley"
+        " without water or a blanket. I would be glad of an answer in writing. Kind regards, A. Patient"
+    )
+
+    (claim,) = draft(PLAN, [make_evidence(1, text)]).claims
+
+    assert claim.text == "Last Tuesday my mother was waiting four hours on a trolley without water or a blanket."
 
 
 def test_limits_hold() -> None:

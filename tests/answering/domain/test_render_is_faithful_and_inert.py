@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answering.domain.claims import MARKER, Claim, ClaimKind, cite, number_citations
+from answering.domain.claims import MARKER, Claim, ClaimKind, Measure, Point, PointKind, cite, number_citations
 from answering.domain.render import answer_text, escape, filing_label, locator, markdown, record_label
 from tests.answering.domain.evidence_for_tests import make_evidence, quote, statement
 
@@ -66,6 +66,26 @@ def test_uids_are_shown_on_request() -> None:
 
 def test_a_joined_quote_says_how_many_share_it() -> None:
     assert "*(2 records say this)*" in markdown([quote(1, LATE, RUDE)], [LATE, RUDE])
+
+
+def test_a_point_is_a_heading_with_a_list_below_it() -> None:
+    counted = Claim(1, ClaimKind.MEASURE, "2 records are late.", measure=Measure(2, "records"))
+    claims = [counted, quote(2, LATE), quote(3, RUDE), quote(4, LATE, RUDE)]
+    points = [
+        Point(PointKind.THEME, (1, 2, 3), heading=1),
+        Point(PointKind.NEAR_DUPLICATES, (4,)),
+    ]
+
+    body = markdown(claims, [LATE, RUDE], points=points).partition("\n\n|")[0]
+
+    assert body.split("\n") == [
+        "2 records are late.",
+        "",
+        "- “The transport was late.”¹",
+        "- “Staff were rude.”²",
+        "",
+        "- “The transport was late.”¹ ²",
+    ]
 
 
 @pytest.mark.parametrize(
