@@ -213,7 +213,9 @@ def _checked(run: Progress) -> Grounding:
         run.evidence,
         rules=run.request.rules,
         measure_results=counted,
-        context=GroundingContext(question=run.request.question, near=near_words),
+        context=GroundingContext(
+            question=run.request.question, near=near_words, names=(run.request.corpus.tenant.name,)
+        ),
     )
 
 

@@ -106,7 +106,12 @@ def denial_conflict(claim: str, texts: Sequence[str], kin: Kin, *, language: str
             reached = denial.reached[0] if denial.reached else "…"
             return f"the claim denies something (“{denial.word} {reached}”), which the cited text doesn't"
     denied = {word for denial in ours for word in denial.clause}
-    parts = [part for part in _CLAUSE_END.split(claim) if part and not _IMPLICIT.search(part)]
+    whole = "\n".join(texts).lower()
+    parts = [
+        part
+        for part in _CLAUSE_END.split(claim)
+        if part and all(m.group().lower() in whole for m in _IMPLICIT.finditer(part))
+    ]
     plain = frozenset(t.stem for part in parts for t in content_tokens(part, language)) - denied
     return _affirms_what_is_denied(plain, _stems(claim, language), theirs, kin)
 

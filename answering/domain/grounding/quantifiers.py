@@ -80,6 +80,7 @@ _NO_SUPERLATIVE: Final = re.compile(
 )
 _MANY_CITED: Final = 4
 _WHOLE: Final = 0.995
+_HALF: Final = 0.5
 _ABSENCE: Final = re.compile(r"\b(?:never|nobody|none|no\s+one|nie|niemals|nunca|jamais)\b", re.IGNORECASE)
 
 
@@ -88,10 +89,10 @@ def quantifier_level(text: str) -> int:
     narrowed = _NOT_UNIVERSAL.sub(" ", text)
     share = share_stated(text)
     if share and share < _WHOLE and not _UNIVERSAL.search(narrowed):
-        return 3 if share > 0.5 else 2
+        return 3 if share > _HALF else 2
     if _UNIVERSAL.search(narrowed) or share >= _WHOLE or _ALL_OF_IT.search(text):
         return 4
-    if _MAJORITY.search(_THE_MOST.sub(" ", text)) or share > 0.5:
+    if _MAJORITY.search(_THE_MOST.sub(" ", text)) or share > _HALF:
         return 3
     return 2 if _MANY.search(_NOT_MANY.sub(" ", text)) or _MANY_TIMES.search(text) else 0
 
@@ -108,7 +109,7 @@ def quantifier_conflict(claim: str, cited: Iterable[str], *, records: int = 1) -
     match = wide or major or many
     cited = list(cited)
     people = _OF_PEOPLE.search(claim)
-    if people and not any(_OF_US.search(text) for text in cited):
+    if people and not any(_OF_US.search(text) or share_stated(text) > _HALF for text in cited):
         return f"the claim says “{people.group().lower()}”, the record doesn't"
     if match is None:
         return None

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
+from feedback.domain.instructions import gives_orders
 from feedback.domain.text import content_tokens, fold
 
 _MARKUP: Final = re.compile(
@@ -43,7 +44,7 @@ _YES_OR_NO: Final = re.compile(
 
 def holds_instruction(text: str) -> bool:
     """Tell whether a text speaks to a machine that reads it: it may be quoted as a record, and bears nothing out."""
-    return bool(_INSTRUCTION.search(text))
+    return gives_orders(text) or bool(_INSTRUCTION.search(text))
 
 
 def holds_markup(text: str) -> bool:

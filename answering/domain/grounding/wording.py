@@ -24,6 +24,7 @@ _COUNTING: Final = frozenset(
     fall falls fell come comes came received dated date about say says speak speaks tell tells hold holds make makes up
     went larger smaller largest smallest same first last newest oldest recent most_recent which while whose them they one two
     records’ number counted count total different distinct only
+    named side praise complaint complaints far as words tell say says saying nearly near read filters filter listed all none more than other opposite
     part where under tagged labelled filed against other others
     """.split()
 )
@@ -38,7 +39,7 @@ _NOUNS: Final[Mapping[str, frozenset[str]]] = {
     "accounts": frozenset(("accounts", "account", "households", "businesses")),
 }
 _OF_RECORDS: Final = re.compile(
-    r"(?P<number>\d[\d,]*)\s+(?:of\s+(?:the\s+|these\s+|those\s+)?\d|records?\b)", re.IGNORECASE
+    r"(?<![\d,])(?P<number>\d[\d,]*)(?=\s+(?:of\s+(?:the\s+|these\s+|those\s+)?\d|records?\b))", re.IGNORECASE
 )
 _COUNTED_NOUN: Final = re.compile(r"(?P<number>\d[\d,.]*|\b[a-z]+)\s+(?P<noun>[a-z]+)\b", re.IGNORECASE)
 
@@ -49,9 +50,11 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
     It may use words of counting, those of its query (filters, mentions, the group that is counted) and, in quotation
     marks, nothing else than these. What counts people says people, what counts records doesn't. Dates lie in the query.
     """
+    if "count" not in measure.query:
+        return None
     asked = fold(json.dumps(dict(measure.query), ensure_ascii=False, default=str)).replace("_", " ")
     for quoted in _QUOTED.findall(text):
-        if not _is_asked(quoted[1:-1], asked):
+        if not _is_asked(quoted[1:-1], asked, least=_HALF):
             return f"the claim is about {quoted}, its query isn't"
     unquoted = _QUOTED.sub(" ", text)
     plain = unquoted
@@ -68,19 +71,30 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
     return _wrong_noun(unquoted, measure)
 
 
-def _is_asked(words: str, asked: str) -> bool:
-    """Tell whether every word is among those of the query, or begins like one (its stems are cut)."""
-    held = set(re.findall(r"[^\W_]+", asked))
-    return all(
-        word in held or any(len(other) >= 3 and word.startswith(other) for other in held)
-        for word in re.findall(r"[^\W_]+", fold(words))
+def _is_asked(said: str, asked: str, *, least: float = 1.0) -> bool:
+    """Tell whether so many of the words are among those of the query, or begin like one: its stems are cut."""
+    held = set(_PARTS.findall(asked))
+    words = _PARTS.findall(fold(said))
+    found = sum(
+        word in held or any(word.startswith(other) for other in held if len(other) >= (_STEM if other.isascii() else 2))
+        for word in words
     )
+    return found >= least * len(words)
+
+
+_PARTS: Final = re.compile(r"[^\W_]+")
+_STEM: Final = 3
+_HALF: Final = 0.5
 
 
 def _is_dated(stated: StatedDate, asked: str) -> bool:
     """Tell whether a stated date touches a period or group that the query was asked with; an end is exclusive."""
     days = [date(int(y), int(m), int(d)) for y, m, d in _DAY.findall(_END.sub(" ", asked))]
     days += [date(int(y), int(m), int(d)) - timedelta(days=1) for y, m, d in _END.findall(asked)]
+    # The end itself may be named as such.
+    ends = [date(int(y), int(m), int(d)) for y, m, d in _END.findall(asked)]
+    if stated.day is not None and any(stated.holds(day) for day in ends):
+        return True
     bare = replace(stated, day=None)
     return any(bare.holds(day) for day in days) or (
         len(days) > 1 and any(bare.holds(min(days) + timedelta(days=n)) for n in range((max(days) - min(days)).days))
@@ -93,7 +107,7 @@ def _wrong_noun(text: str, measure: Measure) -> str | None:
     records = {float(n) for n in (measure.value, measure.denominator, *measure.components.values()) if n is not None}
     for match in _OF_RECORDS.finditer(text):
         if not {v for q in quantities(match["number"]) for v in q.values} <= records:
-            return f"“{match.group()}” is no number of {unit} that its query counts"
+            return f"{match.group()} is no number of {unit} that its query counts"
     for match in _COUNTED_NOUN.finditer(text):
         noun = fold(match["noun"])
         kind = next((name for name, nouns in _NOUNS.items() if noun in nouns), None)

@@ -95,7 +95,11 @@ def _trend(**ends: tuple[int, int]) -> Fact:
     names = {"first": "March 2021", "peak": "April 2021", "last": "May 2021"}
     components = {name: float(found) for name, (found, _) in ends.items()}
     components |= {f"{name}_of": float(records) for name, (_, records) in ends.items()}
-    query = {"count": "records", "parts": {name: {"within": {"by": "month", "key": keys[name]}} for name in ends}}
+    query = {
+        "count": "records",
+        "mentions": [["app"]],
+        "parts": {name: {"within": {"by": "month", "key": keys[name]}} for name in ends},
+    }
     measure = Measure(12, "records", query=query, components=components)
     return Fact(FactKind.TREND, "app", measure, {name: names[name] for name in ends})
 
