@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from answering.presentation.measure import Basis, basis
 from answering.presentation.records import Card, cards, contrasting, uncited
 from answering.presentation.refusal import Refused, refused
 from answering.presentation.words import Chip, Json, chips
@@ -25,7 +26,7 @@ class Sentence:
     """A claim as it is read.
 
     The number of a measure stands between `before` and `after`; any other claim is its `words`. `merged`
-    says how many records say it. A withheld claim rests on records that are gone.
+    says how many records say it. A withheld claim rests on records that are gone. `basis` stands behind the number.
     """
 
     id: int
@@ -38,6 +39,7 @@ class Sentence:
     citations: tuple[str, ...]
     merged: str
     is_withheld: bool
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def sentences(answer: Json, records: Mapping[str, Record]) -> tuple[Sentence, ..
                 citations=tuple(claim["citations"]),
                 merged="" if is_measure or not measure else _merged(measure),
                 is_withheld=bool(sources) and sources[0] not in records,
+                basis=basis(measure) if is_measure and measure else None,
             )
         )
     return tuple(found)

@@ -73,7 +73,7 @@ def test_an_answer_quotes_and_links_the_cited_span(browser: Any) -> None:
 def test_every_number_leads_to_its_records(browser: Any) -> None:
     page = answer_page(browser)
 
-    links = re.findall(r'href="(/measures/q_[0-9a-f]+\?corpus=feedback)"', page)
+    links = re.findall(r'href="(/measures/q_[0-9a-f]+\?corpus=feedback&run=[0-9a-f-]+)"', page)
     listed = browser.get(links[0]).content.decode()
 
     assert "3 of 4 records" in listed
