@@ -196,7 +196,9 @@ def _numbers_of(answer: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]
     ]
     refusal = answer.get("refusal") or {}
     counted = [*refusal.get("nearest_topics", ()), *refusal.get("suggestions", ())]
-    return claims + [("", {**each, "value": each["count"]}) for each in counted]
+    matching = answer.get("matching", {})
+    admitted = {"value": matching.get("records"), "query_id": matching.get("query_id"), "doc_ids": ()}
+    return [*claims, *(("", {**each, "value": each["count"]}) for each in counted), ("", admitted)]
 
 
 def drift_since(*, corpus: Corpus, query: Mapping[str, Any], stated: Stated, now: Recount) -> Drift:

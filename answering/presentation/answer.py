@@ -60,6 +60,7 @@ class ShownAnswer:
     groundedness: float
     read: int
     matching: int
+    matching_query: str
     removed: tuple[str, ...]
     markdown: str
 
@@ -86,6 +87,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         groundedness=grounding.get("groundedness", 0.0),
         read=answer["matching"]["read"],
         matching=answer["matching"]["records"],
+        matching_query=answer["matching"].get("query_id") or "",
         removed=tuple(_removed(repair) for repair in grounding.get("repairs", ())),
         markdown="" if any(sentence.is_withheld for sentence in read) else answer["markdown"],
     )

@@ -227,7 +227,7 @@ def _untold(drift: Drift) -> str:
     return _records(
         drift.untold,
         f"{'more' if drift.untold > 0 else 'fewer'} can’t be told by name: filed under something else, restored or"
-        " erased since.",
+        " erased since, or just being written at the time.",
     )
 
 
