@@ -96,20 +96,28 @@ class _Elements(HTMLParser):
         self.runs.append((list(self.path), data))
 
 
-def _is(element: tuple[str, dict[str, str]], selector: str) -> bool:
-    tag, _, name = selector.partition(".")
-    return (not tag or element[0] == tag) and (not name or name in element[1].get("class", "").split())
+class Page:
+    """A page's text by element: `tag`, `tag.class` or `#id`."""
 
+    def __init__(self, html: str) -> None:
+        reader = _Elements()
+        reader.feed(html)
+        self._runs = reader.runs
 
-def text_of(html: str, within: str, *, without: tuple[str, ...] = ()) -> list[str]:
-    """Return the text of each element that a selector (`tag.class`) names, but for what the others name inside it."""
-    reader = _Elements()
-    reader.feed(html)
-    found: dict[int, list[str]] = {}
-    for path, data in reader.runs:
-        place = next((n for n, element in enumerate(path) if _is(element, within)), None)
-        if place is None or any(_is(element, selector) for element in path[place + 1 :] for selector in without):
-            continue
-        # An element's attributes are one object for all of its runs.
-        found.setdefault(id(path[place][1]), []).append(data)
-    return [" ".join("".join(runs).split()) for runs in found.values()]
+    def texts(self, within: str, *, without: tuple[str, ...] = ()) -> list[str]:
+        """Return the text of each such element, but for what the others name inside it."""
+        found: dict[int, list[str]] = {}
+        for path, data in self._runs:
+            place = next((n for n, element in enumerate(path) if self._is(element, within)), None)
+            if place is None or any(self._is(element, other) for element in path[place + 1 :] for other in without):
+                continue
+            # An element's attributes are one object for all of its runs.
+            found.setdefault(id(path[place][1]), []).append(data)
+        return [" ".join("".join(runs).split()) for runs in found.values()]
+
+    @staticmethod
+    def _is(element: tuple[str, dict[str, str]], selector: str) -> bool:
+        if selector.startswith("#"):
+            return element[1].get("id") == selector[1:]
+        tag, _, name = selector.partition(".")
+        return element[0] == tag and (not name or name in element[1].get("class", "").split())
