@@ -1,12 +1,13 @@
 """Text with markers equals the claims; Markdown shows hostile text and does nothing else with it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answering.domain.claims import MARKER, Claim, ClaimKind, cite, number_citations
+from answering.domain.claims import MARKER, Claim, ClaimKind, Measure, cite, number_citations
 from answering.domain.render import answer_text, escape, filing_label, locator, markdown, record_label
 from tests.answering.domain.evidence_for_tests import make_evidence, quote, statement
 
@@ -65,7 +66,9 @@ def test_uids_are_shown_on_request() -> None:
 
 
 def test_a_joined_quote_says_how_many_share_it() -> None:
-    assert "*(2 records say this)*" in markdown([quote(1, LATE, RUDE)], [LATE, RUDE])
+    counted = replace(quote(1, LATE, RUDE), measure=Measure(2, "records"))
+
+    assert "*(2 records say this)*" in markdown([counted], [LATE, RUDE])
 
 
 @pytest.mark.parametrize(
