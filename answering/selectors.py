@@ -1,8 +1,8 @@
-"""Read runs: one by its id, the latest of a corpus, the steps of one, and the records that it shows."""
+"""Read runs: one by its id, the latest of a corpus, and the steps of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from django.conf import settings
 
 from answering.models import Run, RunStep
 from core.errors import NotFound
-from feedback.selectors.records import Record, get_record
 
 if TYPE_CHECKING:
     from feedback.models import Corpus
@@ -58,6 +57,14 @@ def get_run(*, tenant: Tenant, run_id: UUID) -> Run:
     return run
 
 
+def get_run_named(*, tenant: Tenant, run_id: str) -> Run:
+    """Return a run by its id as an address has it. Raises: NotFound, also for what is no id."""
+    try:
+        return get_run(tenant=tenant, run_id=UUID(run_id))
+    except ValueError as error:
+        raise NotFound from error
+
+
 def has_failed(run: Run, *, now: datetime) -> bool:
     """Tell whether a run ended without an answer: by a fault, or with the process that was at work on it."""
     longest = timedelta(seconds=60 + 2 * settings.WISDOM.agent_max_wall_clock_seconds)
@@ -98,14 +105,3 @@ def list_steps(*, tenant: Tenant, run_id: UUID) -> list[Step]:
         .values_list("position", "step", "outcome", "milliseconds", "detail")
     )
     return [Step(*row) for row in rows]
-
-
-def list_records(*, corpus: Corpus, doc_ids: Iterable[str]) -> dict[str, Record]:
-    """Return the records that still exist by id, in the order given."""
-    found: dict[str, Record] = {}
-    for doc_id in dict.fromkeys(doc_ids):
-        try:
-            found[doc_id] = get_record(corpus=corpus, doc_id=doc_id)
-        except NotFound:
-            continue
-    return found

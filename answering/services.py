@@ -27,12 +27,14 @@ from answering.domain.answer import (
     text_json,
 )
 from answering.domain.budget import Budget, BudgetLimits
+from answering.domain.claims import query_id_of
 from answering.domain.entailment import Decides, with_opinions
+from answering.domain.outcome import RefusalReason
 from answering.domain.planner import loop_score
 from answering.domain.relaxing import remaining
 from answering.drafters.extractive import DraftLimits
 from answering.journal import Journal
-from answering.measures import store_queries
+from answering.measures import specification, store_queries
 from answering.models import Run
 from answering.reviews import record_reviews
 from answering.saga import FIRST, Progress, Request, run_saga
@@ -46,6 +48,7 @@ from feedback.domain.explanation import Explanation, Stage, beside_evidence, sin
 from feedback.domain.filter_sets import read_scope
 from feedback.domain.retrieval import slip_note
 from feedback.embedding import embedders_of, stored_name
+from feedback.selectors.aggregates import Selection
 from feedback.selectors.corpora import corpus_state, get_corpus, get_corpus_of, vocabulary_of
 from feedback.selectors.retrieval import checked_query, clamp_top_k, explain_record, read_passes
 from feedback.services.partitions import ensure_partitions_of
@@ -226,6 +229,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "searched": _searched(run),
         "matching": {
             "records": run.admitted,
+            "query_id": query_id_of(_admitting(run)) if _has_counted(run) else None,
             "read": len(run.evidence),
             "doc_ids": [source.document_id for source in run.evidence],
             "relevance": run.relevance,
@@ -250,6 +254,16 @@ def _searched(run: Progress) -> dict[str, Any]:
         "filter_sets": [named.as_json() for named in run.scope.sets],
         "top_k": run.request.top_k,
     }
+
+
+def _has_counted(run: Progress) -> bool:
+    """Tell whether the run came as far as counting what its filters admit."""
+    return run.retrieved is not None or (run.refusal is not None and run.refusal.reason is RefusalReason.NO_RECORDS)
+
+
+def _admitting(run: Progress) -> dict[str, Any]:
+    """Return the query of all records that the filters admit."""
+    return specification(Selection(filters=run.filters))
 
 
 def _blocks(run: Progress) -> list[dict[str, Any]]:
@@ -284,6 +298,8 @@ def _documents(run: Progress) -> list[dict[str, Any]]:
 def _store(run: Progress, answer: dict[str, Any], journal: Journal) -> None:
     corpus = run.request.corpus
     queries = {claim.measure.query_id: claim.measure.query for claim in run.draft.claims if claim.measure is not None}
+    admitting = [_admitting(run)] if _has_counted(run) else []
+    queries |= {query_id_of(query): query for query in admitting}
     store_queries(corpus=corpus, queries={**queries, **run.queries}, now=run.now)
     # The texts of records stay where they are; a run keeps what it said and what it cited.
     kept = {name: value for name, value in answer.items() if name not in ("documents", "passes")}

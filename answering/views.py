@@ -13,11 +13,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from answering import presentation
-from answering.measures import get_stored_query, list_records_of, run_again
+from answering.measures import (
+    Stated,
+    drift_since,
+    get_stated,
+    get_stored_query,
+    has_denominator,
+    list_records_of,
+    lost_vocabulary,
+    recount,
+)
 from answering.models import Run
 from answering.question_form import FilterFields, address_of, fields_of, fields_sent, read_filters
 from answering.reviews import count_open_reviews, decide_review, list_open_reviews
-from answering.selectors import get_run, has_failed, list_recent_runs, list_records, list_steps
+from answering.selectors import get_run, get_run_named, has_failed, list_recent_runs, list_steps
 from answering.services import ask, explain_absence
 from answering.suggestions import suggested_questions
 from core.clock import utc_now
@@ -25,6 +34,7 @@ from core.errors import InvalidInput, NotFound
 from core.tenant_session import tenant_session
 from feedback.domain.filters import FilterSet
 from feedback.selectors.corpora import corpus_state, get_corpus, list_corpora, vocabulary_of
+from feedback.selectors.records import list_records
 from tenants.domain.access import Role, Scope
 from tenants.middleware import caller_of
 
@@ -109,7 +119,7 @@ def _absence(caller: Caller, request: HttpRequest, run: Run) -> tuple[presentati
 @never_cache
 @require_safe
 def measure_page(request: HttpRequest, query_id: str) -> HttpResponse:
-    """Show what a number counts, counted again, and the records that it counts."""
+    """Show what a number counts, counted again, and its records; beside what the run of the address stated."""
     caller = _asker(request)
     slug = request.GET.get("corpus", "feedback")
     if "\x00" in query_id + slug:
@@ -118,15 +128,28 @@ def measure_page(request: HttpRequest, query_id: str) -> HttpResponse:
     with tenant_session(caller.tenant):
         corpus = get_corpus(tenant=caller.tenant, slug=slug)
         query = get_stored_query(corpus=corpus, query_id=query_id)
-        count = run_again(corpus=corpus, query=query, denominator=None if "ids" in query else 0)
+        stated = _stated(caller, corpus, query_id, request.GET.get("run"))
+        context = {
+            "corpus": corpus,
+            "query_id": query_id,
+            "run_id": str(stated.run_id) if stated else "",
+            "measure": presentation.counted(query),
+        }
+        lost = lost_vocabulary(corpus=corpus, query=query)
+        if lost:
+            context |= {"lost": lost, "drift": presentation.shown_stated(stated) if stated else None}
+            return render(request, "answering/measure.html", context)
+        now = recount(corpus=corpus, query=query, with_denominator=has_denominator(query))
+        drift = drift_since(corpus=corpus, query=query, stated=stated, now=now) if stated else None
         doc_ids = list_records_of(corpus=corpus, query=query, limit=RECORDS_A_PAGE, offset=(page - 1) * RECORDS_A_PAGE)
         records = list_records(corpus=corpus, doc_ids=doc_ids)
-    pages = max(1, math.ceil(count.value / RECORDS_A_PAGE))
-    context = {
-        "corpus": corpus,
-        "count": count,
-        "measure": presentation.counted(query),
-        "points": presentation.points(query, count.components),
+    pages = max(1, math.ceil(now.count.value / RECORDS_A_PAGE))
+    context |= {
+        "count": now.count,
+        "denominator": now.denominator,
+        "undated": presentation.undated_text(now.count.undated, query),
+        "points": presentation.points(query, now.components),
+        "drift": presentation.shown_drift(stated, now, drift, query) if stated and drift else None,
         "records": presentation.listed(records),
         "first": (page - 1) * RECORDS_A_PAGE + 1,
         "page": page,
@@ -175,6 +198,13 @@ def decide(request: HttpRequest) -> HttpResponse:
         now=utc_now(),
     )
     return HttpResponseRedirect(resolve_url("reviews"), status=303)
+
+
+def _stated(caller: Caller, corpus: Corpus, query_id: str, run_id: str | None) -> Stated | None:
+    """Return the number as the run stated it, where the address names one. Raises: NotFound."""
+    if run_id is None:
+        return None
+    return get_stated(run=get_run_named(tenant=caller.tenant, run_id=run_id), corpus=corpus, query_id=query_id)
 
 
 def _asker(request: HttpRequest) -> Caller:

@@ -11,7 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from answering.measures import count_of, get_stored_query, list_records_of
+from answering.measures import (
+    drift_since,
+    get_stated,
+    get_stored_query,
+    has_denominator,
+    list_records_of,
+    lost_vocabulary,
+    recount,
+)
+from answering.presentation import drift_json
+from answering.selectors import get_run_named
 from answering.services import ask
 from core.clock import utc_now
 from core.errors import InvalidInput
@@ -80,7 +90,11 @@ def _listed(value: str | None) -> list[str] | None:
 
 
 class MeasureView(APIView):
-    """The records that a number of an answer counts, and the count as it is now."""
+    """The records that a number of an answer counts, the count as it is now, and how far it has moved since.
+
+    `run` names the answer that stated the number: `then`, `now` and `drift` compare the two. A query that names what
+    the corpus no longer knows has no count; `problem` says what is gone.
+    """
 
     needs = {"GET": (Role.VIEWER, Scope.ASK)}
 
@@ -88,6 +102,7 @@ class MeasureView(APIView):
         operation_id="measure_records",
         parameters=[
             OpenApiParameter("corpus", str, default="feedback"),
+            OpenApiParameter("run", str, description="the run that stated the number"),
             OpenApiParameter("offset", int, default=0),
             OpenApiParameter("limit", int, default=PAGE),
         ],
@@ -96,23 +111,37 @@ class MeasureView(APIView):
     def get(self, request: Request, query_id: str) -> Response:
         caller = caller_from(request)
         limit, offset = _page(request)
+        run_id = request.query_params.get("run")
         with tenant_session(caller.tenant):
             corpus = get_corpus(tenant=caller.tenant, slug=request.query_params.get("corpus", "feedback"))
             query = get_stored_query(corpus=corpus, query_id=query_id)
-            count = count_of(corpus=corpus, query=query, with_distinct=True)
-            doc_ids = list_records_of(corpus=corpus, query=query, limit=limit, offset=offset)
-        return Response(
-            {
-                "query_id": query_id,
-                "query": query,
-                "value": count.value,
-                "people": count.people,
-                "accounts": count.accounts,
-                "distinct": count.distinct,
-                "doc_ids": doc_ids,
-                "next_offset": offset + limit if offset + limit < count.value else None,
-            }
-        )
+            run = None if run_id is None else get_run_named(tenant=caller.tenant, run_id=run_id)
+            stated = None if run is None else get_stated(run=run, corpus=corpus, query_id=query_id)
+            lost = lost_vocabulary(corpus=corpus, query=query)
+            now = drift = None
+            doc_ids: list[str] = []
+            if lost is None:
+                now = recount(corpus=corpus, query=query, with_denominator=has_denominator(query), with_distinct=True)
+                drift = drift_since(corpus=corpus, query=query, stated=stated, now=now) if stated else None
+                doc_ids = list_records_of(corpus=corpus, query=query, limit=limit, offset=offset)
+        count = now.count if now else None
+        body = {
+            "query_id": query_id,
+            "query": query,
+            "value": count and count.value,
+            "people": count and count.people,
+            "accounts": count and count.accounts,
+            "denominator": now and now.denominator,
+            "components": dict(now.components) if now else {},
+            "undated": count and count.undated,
+            "distinct": count and count.distinct,
+            "doc_ids": doc_ids,
+            "next_offset": offset + limit if count and offset + limit < count.value else None,
+            "problem": lost and {"code": "vocabulary_gone", "message": lost},
+        }
+        if stated:
+            body |= drift_json(query_id, stated, now, drift, at=utc_now())
+        return Response(body)
 
 
 def _page(request: Request) -> tuple[int, int]:

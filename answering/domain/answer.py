@@ -56,6 +56,7 @@ def measure_json(measure: Measure) -> dict[str, Any]:
         "accounts": measure.accounts,
         "denominator": measure.denominator,
         "components": dict(measure.components),
+        "undated": measure.undated,
         "query": dict(measure.query),
         "query_id": measure.query_id,
         "doc_ids": list(measure.doc_ids),

@@ -91,6 +91,7 @@ class Measure:
     `people` and `accounts` count distinct ones among the records behind `value`; `denominator` is the
     number of records that the query looked at. `components` names further numbers of the same query
     that the claim's text may state ("from", "to" of a trend). `doc_ids` are up to five of the records.
+    `undated` of them have no date of their own: they count at their receipt, and in no interval of a trend.
     """
 
     value: float
@@ -102,6 +103,7 @@ class Measure:
     query_id: str = ""
     doc_ids: tuple[str, ...] = ()
     components: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    undated: int = 0
 
     def __post_init__(self) -> None:
         if len(self.doc_ids) > LISTED_DOC_IDS:

@@ -183,8 +183,9 @@ def day(moment: datetime) -> str:
 
 def _merged_note(claim: Claim) -> str:
     """Say how many records and accounts stand behind a quote that several records share."""
-    if claim.kind is not ClaimKind.QUOTE or claim.merged_count < 2:
+    if claim.kind is not ClaimKind.QUOTE or claim.merged_count < 2 or claim.measure is None:
+        # A count whose query went with a citation that repair took out is bound to nothing.
         return ""
-    accounts = claim.measure.accounts if claim.measure else None
+    accounts = claim.measure.accounts
     whose = f" from {accounts} account{'s' if accounts != 1 else ''}" if accounts else ""
     return f" *({claim.merged_count} records{whose} say this)*"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from answering.presentation.measure import Basis, basis
 from answering.presentation.records import Card, cards, contrasting, uncited
 from answering.presentation.refusal import Refused, refused
 from answering.presentation.words import Chip, Json, chips
@@ -25,7 +26,7 @@ class Sentence:
     """A claim as it is read.
 
     The number of a measure stands between `before` and `after`; any other claim is its `words`. `merged`
-    says how many records say it. A withheld claim rests on records that are gone.
+    says how many records say it. A withheld claim rests on records that are gone. `basis` stands behind the number.
     """
 
     id: int
@@ -38,6 +39,7 @@ class Sentence:
     citations: tuple[str, ...]
     merged: str
     is_withheld: bool
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class ShownAnswer:
     groundedness: float
     read: int
     matching: int
+    matching_query: str
     removed: tuple[str, ...]
     markdown: str
 
@@ -94,6 +97,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         groundedness=grounding.get("groundedness", 0.0),
         read=answer["matching"]["read"],
         matching=answer["matching"]["records"],
+        matching_query=answer["matching"].get("query_id") or "",
         removed=tuple(_removed(repair) for repair in grounding.get("repairs", ())),
         markdown="" if any(sentence.is_withheld for sentence in read) else answer["markdown"],
     )
@@ -146,6 +150,7 @@ def sentences(answer: Json, records: Mapping[str, Record]) -> tuple[Sentence, ..
                 citations=tuple(claim["citations"]),
                 merged="" if is_measure or not measure else _merged(measure),
                 is_withheld=bool(sources) and sources[0] not in records,
+                basis=basis(measure) if is_measure and measure else None,
             )
         )
     return tuple(found)

@@ -62,17 +62,14 @@ def chips(filters: Json) -> tuple[Chip, ...]:
     return tuple(found)
 
 
+def _slice(filters: Json) -> str:
+    return " · ".join(f"{chip.name} {chip.value}" for chip in chips(filters)) or "all records"
+
+
 def set_chips(sets: Sequence[Json]) -> tuple[Chip, ...]:
     """Return named filter sets in words, a chip each."""
     return tuple(
-        Chip(
-            named["name"],
-            " · ".join(
-                f"{chip.name} {chip.value}"
-                for chip in chips({key: value for key, value in named.items() if key not in ("name", "top_k")})
-            )
-            or "all records",
-        )
+        Chip(named["name"], _slice({key: value for key, value in named.items() if key not in ("name", "top_k")}))
         for named in sets
     )
 
@@ -149,14 +146,28 @@ def points(query: Json, numbers: Mapping[str, float]) -> tuple[Point, ...]:
     return tuple(found)
 
 
+def _group(by: str, key: str) -> Chip:
+    try:
+        return Chip(by, interval_name(date.fromisoformat(key), Interval(by)))
+    except ValueError:
+        return Chip(by, key.replace("_", " ") if by == "source" else key)
+
+
 def counted(query: Json) -> Counted:
     """Return what a stored query counts, in words."""
     if "ids" in query:
         return Counted((), (), is_list=True)
     within = query.get("within")
-    group = (Chip(within["by"], within["key"]),) if within else ()
+    group = (_group(within["by"], within["key"]),) if within else ()
+    filters = query.get("filters") or {}
+    # A record must be in one of several slices: each is named.
+    slices = (
+        tuple(Chip("or" if number else "either", _slice(part)) for number, part in enumerate(filters["any_of"]))
+        if "any_of" in filters
+        else chips(filters)
+    )
     return Counted(
         mentions=tuple(" or ".join(words) for words in query.get("mentions", ())),
-        chips=(*chips(query.get("filters") or {}), *group),
+        chips=(*slices, *group),
         is_list=False,
     )

@@ -74,7 +74,8 @@ class Selection:
 class Count:
     """Records, and the distinct people and accounts that they name; a record that names nobody adds no person.
 
-    `distinct` is how many different things they say, near-duplicates once; None where nobody asked for it.
+    `distinct` is how many different things they say, near-duplicates once; None where nobody asked for it. `undated` of
+    the records have no date of their own: a period takes them at their receipt, a break-down by time leaves them out.
     """
 
     value: int
@@ -82,6 +83,7 @@ class Count:
     accounts: int
     doc_ids: tuple[str, ...]
     distinct: int | None = None
+    undated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +179,15 @@ def _count(corpus: Corpus, selection: Selection, with_distinct: bool) -> Count:
         cursor.execute(
             _within_slices(
                 "SELECT count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
-                f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}], {distinct}"
+                f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}], {distinct},"
+                " count(*) FILTER (WHERE NOT m.has_date)"
                 f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {clusters} {_condition(selection)}",
                 selection,
             ),
             _arguments(corpus, selection, arguments),
         )
-        value, people, accounts, doc_ids, said = cursor.fetchone()
-    return Count(value, people, accounts, tuple(doc_ids or ()), said)
+        value, people, accounts, doc_ids, said, undated = cursor.fetchone()
+    return Count(value, people, accounts, tuple(doc_ids or ()), said, undated)
 
 
 def count_admitted(*, corpus: Corpus, filters: FilterSet) -> int:
@@ -207,6 +210,25 @@ def list_matching(*, corpus: Corpus, selection: Selection, limit: int, offset: i
             [*_arguments(corpus, selection), limit, offset],
         )
         return [row[0] for row in cursor.fetchall()]
+
+
+def list_received_since(
+    *, corpus: Corpus, selection: Selection, moment: datetime, limit: int
+) -> tuple[int, tuple[str, ...]]:
+    """Return how many records of a selection first came in after a moment, and the newest of them by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _within_slices(
+                "SELECT m.external_id, count(*) OVER () FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m"
+                "  JOIN feedback_documentrevision r"
+                "    ON r.tenant_id = %s AND r.document_id = m.document_id AND r.number = 1 AND r.created_at > %s"
+                f" {_condition(selection)} ORDER BY m.occurred_at DESC, m.external_id LIMIT %s",
+                selection,
+            ),
+            [*_arguments(corpus, selection, [corpus.tenant_id, moment]), limit],
+        )
+        rows = cursor.fetchall()
+    return (rows[0][1] if rows else 0), tuple(row[0] for row in rows)
 
 
 _IN_TIME = frozenset({Grouping.YEAR, Grouping.QUARTER, Grouping.MONTH, Grouping.WEEK, Grouping.DAY})
@@ -253,8 +275,9 @@ def _group(
         cursor.execute(
             _within_slices(
                 "SELECT x.key, count(*), count(DISTINCT x.person), count(DISTINCT x.account),"
-                f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}], {distinct}"
-                f"  FROM (SELECT {_KEYS[by]} AS key, m.document_id, m.person, m.account, m.external_id, m.occurred_at"
+                f" (array_agg(x.external_id ORDER BY x.occurred_at DESC, x.external_id))[1:{LISTED}], {distinct},"
+                " count(*) FILTER (WHERE NOT x.has_date)"
+                f"  FROM (SELECT {_KEYS[by]} AS key, m.document_id, m.person, m.account, m.external_id, m.occurred_at, m.has_date"
                 f"          FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selection)}) x"
                 f" {clusters.replace('m.document_id', 'x.document_id')}"
                 f" WHERE x.key IS NOT NULL GROUP BY x.key ORDER BY {order} LIMIT %s",
@@ -262,7 +285,10 @@ def _group(
             ),
             [*_arguments(corpus, selection), *arguments, limit],
         )
-        return [GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]), row[5])) for row in cursor.fetchall()]
+        return [
+            GroupCount(row[0], Count(row[1], row[2], row[3], tuple(row[4]), row[5], row[6]))
+            for row in cursor.fetchall()
+        ]
 
 
 def first_and_last(*, corpus: Corpus, selection: Selection) -> tuple[datetime | None, datetime | None]:
@@ -309,6 +335,17 @@ def _clusters(corpus: Corpus, is_wanted: bool) -> tuple[str, str, list[Any]]:
 _LENGTHS = {Grouping.MONTH: 1, Grouping.QUARTER: 3, Grouping.YEAR: 12}
 
 
+def interval_of(by: Grouping, key: str) -> tuple[datetime, datetime] | None:
+    """Return when an interval begins and when it is over, by its first day; None for a key that names no day."""
+    try:
+        first = date.fromisoformat(key)
+        last = add_months(first, _LENGTHS[by]) if by in _LENGTHS else first + timedelta(7 if by is Grouping.WEEK else 1)
+    except (ValueError, OverflowError):
+        return None
+    begins, ends = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (first, last))
+    return begins, ends
+
+
 def _confined(part: FilterSet, within: tuple[Grouping, str]) -> FilterSet:
     """Return filters that leave out what is in no case within the group: partitions and indexes act on filters only.
 
@@ -318,18 +355,11 @@ def _confined(part: FilterSet, within: tuple[Grouping, str]) -> FilterSet:
     if part.ids:
         return part
     if by in _IN_TIME:
-        try:
-            first = date.fromisoformat(key)
-            last = (
-                add_months(first, _LENGTHS[by])
-                if by in _LENGTHS
-                else first + timedelta(7 if by is Grouping.WEEK else 1)
-            )
-        except (ValueError, OverflowError):
+        interval = interval_of(by, key)
+        if interval is None:
             return part
-        begins, ends = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (first, last))
-        begins = max(begins, part.occurred_from or begins)
-        ends = min(ends, part.occurred_to or ends)
+        begins = max(interval[0], part.occurred_from or interval[0])
+        ends = min(interval[1], part.occurred_to or interval[1])
         return replace(part, occurred_from=begins, occurred_to=ends) if begins < ends else part
     chosen: tuple[str, ...] = getattr(part, by.value)
     return part.narrowed(**{by.value: (key,)}) if not chosen or key in chosen else part

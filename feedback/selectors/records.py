@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -56,16 +56,40 @@ class Record:
 
 def get_record(*, corpus: Corpus, doc_id: str) -> Record:
     """Return a record with its revisions. Raises: NotFound, also for one that is deleted."""
-    key = (
-        DocumentKey.objects.for_tenant(corpus.tenant)
-        .filter(corpus_id=corpus.id, external_id=doc_id, deleted_at__isnull=True)
-        .first()
-    )
-    if key is None:
+    found = list_records(corpus=corpus, doc_ids=[doc_id]).get(doc_id)
+    if found is None:
         raise NotFound
-    # The date finds the partition: an id alone would be looked up in all of them.
-    document = Document.objects.for_tenant(corpus.tenant).get(pk=key.pk, occurred_at=key.occurred_at)
-    revisions = DocumentRevision.objects.for_tenant(corpus.tenant).filter(document_id=key.pk).order_by("-number")
+    return found
+
+
+def list_records(*, corpus: Corpus, doc_ids: Iterable[str]) -> dict[str, Record]:
+    """Return the records that are there by id, with their revisions, in the order given: three queries for all."""
+    wanted = list(dict.fromkeys(doc_ids))
+    keys = {
+        key.external_id: key
+        for key in DocumentKey.objects.for_tenant(corpus.tenant).filter(
+            corpus_id=corpus.id, external_id__in=wanted, deleted_at__isnull=True
+        )
+    }
+    if not keys:
+        return {}
+    ids = [key.pk for key in keys.values()]
+    # The dates find the partitions: ids alone would be looked up in all of them.
+    documents = {
+        document.id: document
+        for document in Document.objects.for_tenant(corpus.tenant).filter(
+            pk__in=ids, occurred_at__in={key.occurred_at for key in keys.values()}
+        )
+    }
+    revisions: dict[UUID, list[Revision]] = {identity: [] for identity in ids}
+    for row in DocumentRevision.objects.for_tenant(corpus.tenant).filter(document_id__in=ids).order_by("-number"):
+        revisions[row.document_id].append(Revision(row.number, row.title, row.text, row.created_at))
+    return {
+        doc_id: _record(documents[keys[doc_id].pk], revisions[keys[doc_id].pk]) for doc_id in wanted if doc_id in keys
+    }
+
+
+def _record(document: Document, revisions: Sequence[Revision]) -> Record:
     return Record(
         id=document.id,
         doc_id=document.external_id,
@@ -81,9 +105,7 @@ def get_record(*, corpus: Corpus, doc_id: str) -> Record:
         attribution=document.attribution,
         facets=document.facets,
         current=document.revision,
-        revisions=tuple(
-            Revision(revision.number, revision.title, revision.text, revision.created_at) for revision in revisions
-        ),
+        revisions=tuple(revisions),
     )
 
 

@@ -73,9 +73,11 @@ def test_an_answer_quotes_and_links_the_cited_span(browser: Any) -> None:
 def test_every_number_leads_to_its_records(browser: Any) -> None:
     page = answer_page(browser)
 
-    links = re.findall(r'href="(/measures/q_[0-9a-f]+\?corpus=feedback)"', page)
-    listed = browser.get(links[0]).content.decode()
+    links = re.findall(r'href="(/measures/q_[0-9a-f]+\?corpus=feedback&run=[0-9a-f-]+)"', page)
+    # First the records within the filters, then those of the sentence.
+    listed = browser.get(links[1]).content.decode()
 
+    assert "<h1>4 of 4 records</h1>" in browser.get(links[0]).content.decode()
     assert "3 of 4 records" in listed
     assert all(f"/records/{id}?" in listed for id in ("p1", "p2", "p3"))
     assert "/records/p4?" not in listed

@@ -1,5 +1,6 @@
 """Text with markers equals the claims; Markdown shows hostile text and does nothing else with it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -65,7 +66,9 @@ def test_uids_are_shown_on_request() -> None:
 
 
 def test_a_joined_quote_says_how_many_share_it() -> None:
-    assert "*(2 records say this)*" in markdown([quote(1, LATE, RUDE)], [LATE, RUDE])
+    counted = replace(quote(1, LATE, RUDE), measure=Measure(2, "records"))
+
+    assert "*(2 records say this)*" in markdown([counted], [LATE, RUDE])
 
 
 def test_a_point_is_a_heading_with_a_list_below_it() -> None:
