@@ -356,7 +356,7 @@ def test_the_command_counts_and_gives_the_share_of_disagreement(disagree, manage
 
 
 def test_claims_without_a_verdict_are_no_agreement(small_corpus, drafted, use, manage, caller):
-    drafted(HELD, UNHELD, "The delivery came late.")
+    drafted(HELD, UNHELD, "The delivery was weeks late.")
     use(ScriptedEntailment({HELD: 0.9, UNHELD: 0.9}, default=None))
     services.ask(caller=caller, question=QUESTION, now=NOW)
 

@@ -126,7 +126,7 @@ class Calibration:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"this is no calibration: {error}") from error
         if not 0 <= point.floor <= 1 or not read.chances:
-            raise ValueError(f"a floor lies between 0 and 1, not at {point.floor}")
+            raise ValueError(f"this is no calibration: its floor is {point.floor}, its chances are {len(read.chances)}")
         return read
 
 

@@ -16,6 +16,7 @@ _DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
 _PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
+        rf"\bQ(?P<quarter>[1-4])\s+(?P<year>{_YEAR})\b",
         rf"(?<!\d)(?P<year>{_YEAR})-(?P<number>0?[1-9]|1[0-2])(?:-(?P<day>{_DAY}))?(?!\d)",
         rf"(?<!\d)(?P<day>{_DAY})(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<month>{_MONTH})\b\.?"
         rf"(?:,?\s+(?:de\s+|del\s+)?(?P<year>{_YEAR}))?",
@@ -23,7 +24,6 @@ _PATTERNS: Final = tuple(
         rf"\b(?P<month>{_MONTH})\.?,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>{_YEAR})(?!\d)",
         rf"\b(?P<month>{_MONTH})\b",
         rf"(?<![\w.,£$€-])(?P<year>{_YEAR})(?![\d%-]|[.,]\d|\s*(?:%|per\s?cent|people|records|[£$€]))",
-        rf"\bQ(?P<quarter>[1-4])\s+(?P<year>{_YEAR})\b",
     )
 )
 _QUARTER_MONTHS: Final = 3

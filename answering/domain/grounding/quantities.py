@@ -42,8 +42,9 @@ _SPELLED.update(
     {f"{one}und{ten}": a + b for one, a in _GERMAN_ONES.items() for ten, b in _GERMAN_TENS.items()}
     | {
         f"veinti{word}": 20 + value
-        for value, word in enumerate("uno dos trés cuatro cinco séis siete ocho nueve".split(), 1)
+        for value, word in enumerate("uno dós trés cuatro cinco séis siete ocho nueve".split(), 1)
     }
+    | {"veintiún": 21}
 )
 _ORDINALS: Final = {
     word: value

@@ -28,6 +28,10 @@ _COUNTING: Final = frozenset(
     part where under tagged labelled filed against other others
     """.split()
 )
+_WIDE: Final = re.compile(
+    r"\b(?:(?:nearly|almost|virtually|practically)\s+(?:all|every\w*|none)|most|(?P<all>all)(?!\s+records\b.{0,3}\))|every\w*|none)\b",
+    re.IGNORECASE,
+)
 _DAY: Final = re.compile(r"((?:19|20)\d{2})-(\d{2})-(\d{2})")
 _END: Final = re.compile(r"occurred to\W+((?:19|20)\d{2})-(\d{2})-(\d{2})")
 _QUOTED: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
@@ -62,6 +66,9 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
         plain = plain[: stated.start] + " " + plain[stated.end :]
         if not _is_dated(stated, asked):
             return f"the claim is of “{stated.surface}”, its query isn't"
+    wide = _WIDE.search(unquoted)
+    if wide and not (wide["all"] and measure.components.get("of") == measure.value):
+        return f"the claim says “{wide.group()}”, its query counts no such thing"
     for match in _WORD.finditer(plain):
         word = fold(match.group())
         if word in _COUNTING or any(word in nouns for nouns in _NOUNS.values()):
@@ -76,7 +83,10 @@ def _is_asked(said: str, asked: str, *, least: float = 1.0) -> bool:
     held = set(_PARTS.findall(asked))
     words = _PARTS.findall(fold(said))
     found = sum(
-        word in held or any(word.startswith(other) for other in held if len(other) >= (_STEM if other.isascii() else 2))
+        word in held
+        or any(word.startswith(other) for other in held if len(other) >= (_STEM if other.isascii() else 2))
+        # "delivery" is cut to "deliveri".
+        or any(word.startswith(other[:-1]) for other in held if len(other) > _STEM + 1)
         for word in words
     )
     return found >= least * len(words)
