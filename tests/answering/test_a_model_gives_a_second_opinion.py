@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from answering import opinions, services
+from answering.calibrations import grounding_rules
 from answering.clients.entailment import registry
 from answering.clients.entailment.fake import ScriptedEntailment
 from answering.clients.entailment.protocol import EntailmentUnavailable
@@ -20,7 +21,7 @@ from answering.opinions import second_opinion
 from core.observability import metrics
 from core.tenant_session import session_tenant_id, tenant_session
 from tests.answering.clients.tiny_model import write_model
-from tests.answering.scripts import QUESTION, RECORD
+from tests.answering.scripts import HELD_TOO, QUESTION, RECORD
 from tests.factories import NOW
 
 HELD = "The delivery came two weeks late."
@@ -65,7 +66,7 @@ def test_without_a_model_nothing_is_said_of_one(ask, drafted, tenant):
 
 
 def test_both_verdicts_are_stored_with_the_run(ask, drafted, use, tenant):
-    drafted(HELD, UNHELD, HELD)
+    drafted(HELD, UNHELD, HELD_TOO[0])
     use(ScriptedEntailment({UNHELD: 0.9}, default=0.95))
 
     answer = ask()
@@ -131,10 +132,8 @@ def test_by_default_the_checker_decides_and_the_model_is_only_heard(ask, drafted
     assert answer["grounding"]["claims"][0]["model"]["entailed"] is False
 
 
-def test_where_both_decide_a_claim_has_to_pass_both(ask, drafted, use, tenant):
-    more = "The delivery came two weeks late and nobody told me."
-    other = "The delivery came late and nobody told me why."
-    denied = "Nobody told me why the delivery came late."
+def test_where_both_decide_a_claim_has_to_pass_both(ask, drafted, use, tenant, small_corpus):
+    more, other, denied = HELD_TOO
     drafted(HELD, more, other, denied)
     use(ScriptedEntailment({denied: 0.2}), decides="both")
 
@@ -146,10 +145,13 @@ def test_where_both_decide_a_claim_has_to_pass_both(ask, drafted, use, tenant):
     assert not verdict["supported"]
     assert "scripted" in verdict["reason"]
     assert "0.20" in verdict["reason"]
-    assert verdict["support"] < django_settings.WISDOM.min_support
+    # The least support is the calibrated one for as much text as is cited, here all of the record.
+    (review,) = reviews_of(tenant)
+    (span,) = review.spans
+    assert verdict["support"] < grounding_rules(small_corpus).floor(span["end"] - span["start"])
     assert verdict["model"]["checker_supported"] is True
     assert answer["grounding"]["groundedness"] == 0.75
-    assert [review.claim for review in reviews_of(tenant)] == [4]
+    assert review.claim == 4
 
 
 def test_where_both_decide_and_the_model_finds_nothing_the_answer_is_refused(ask, drafted, use):
@@ -164,12 +166,13 @@ def test_where_both_decide_and_the_model_finds_nothing_the_answer_is_refused(ask
 
 @pytest.mark.parametrize("decides", ["report", "both"])
 def test_a_model_that_was_talked_round_lets_nothing_through_that_the_checker_refuses(ask, drafted, use, decides):
-    drafted(HELD, "Every delivery came 14 weeks late.", HELD, HELD)
+    more, other, _ = HELD_TOO
+    drafted(HELD, "Every delivery came 14 weeks late.", more, other)
     use(ScriptedEntailment(default=1.0), decides=decides)
 
     answer = ask()
 
-    assert [claim["text"] for claim in answer["claims"]] == [HELD, HELD, HELD]
+    assert [claim["text"] for claim in answer["claims"]] == [HELD, more, other]
 
 
 @pytest.mark.parametrize("decides", ["report", "both"])
@@ -194,9 +197,9 @@ def test_a_model_in_trouble_costs_no_answer_and_is_in_the_trace(ask, drafted, us
 
 
 def test_a_missing_verdict_leaves_the_checkers_and_is_counted(ask, drafted, use, tenant):
-    other = "The delivery came late and nobody told me why."
-    drafted(HELD, other, UNHELD, HELD, HELD)
-    use(ScriptedEntailment({HELD: 0.9, other: None, UNHELD: 0.9}), decides="both")
+    other, *more = HELD_TOO
+    drafted(HELD, other, UNHELD, *more)
+    use(ScriptedEntailment({other: None}, default=0.9), decides="both")
     before = checks()
 
     answer = ask()
@@ -249,7 +252,7 @@ def test_it_gets_half_of_the_time_that_is_left_at_most(ask, drafted, use, monkey
 
 
 def test_what_it_costs_is_booked_and_never_ends_the_run(ask, drafted, use, monkeypatch):
-    drafted(HELD, HELD, HELD, HELD)
+    drafted(HELD, *HELD_TOO)
     monkeypatch.setattr(services, "_limits", lambda: BudgetLimits(tokens=1_000))
     model = use(ScriptedEntailment(tokens=200))
 
@@ -266,10 +269,10 @@ def test_what_it_costs_is_booked_and_never_ends_the_run(ask, drafted, use, monke
 def test_a_quote_of_several_records_is_judged_on_the_others_and_never_taken_out(ask, drafted, use, tenant):
     def merged(evidence: Any) -> tuple[Claim, ...]:
         first, second = (next(each for each in evidence if each.document_id == name) for name in ("r-01", "r-09"))
-        quote = cite(first, first.start, first.end)
+        quote, alone = cite(first, first.start, first.end), cite(second, second.start, second.end)
         return (
-            Claim(1, ClaimKind.QUOTE, quote.quote, (quote, cite(second, second.start, second.end)), merged_count=2),
-            Claim(2, ClaimKind.QUOTE, quote.quote, (quote,)),
+            Claim(1, ClaimKind.QUOTE, quote.quote, (quote, alone), merged_count=2),
+            Claim(2, ClaimKind.QUOTE, alone.quote, (alone,)),
         )
 
     drafted(of=merged)
@@ -281,6 +284,7 @@ def test_a_quote_of_several_records_is_judged_on_the_others_and_never_taken_out(
     assert pair.premise == "The delivery was late again, for the third time this year."
     assert answer["grounding"]["claims"][0]["supported"]
     assert answer["grounding"]["claims"][0]["model"]["checker_supported"] is False
+    assert answer["grounding"]["claims"][1]["supported"]
     assert answer["grounding"]["claims"][1]["model"] is None
     (review,) = reviews_of(tenant)
     # The words of a record are not copied: they go when it goes.
@@ -299,10 +303,10 @@ def test_claims_that_cite_wrongly_or_state_counts_are_not_sent(ask, drafted, use
         whole = cite(source, source.start, source.end)
         return (
             Claim(1, ClaimKind.STATEMENT, HELD, (replace(whole, evidence_id="C99"),)),
-            Claim(2, ClaimKind.STATEMENT, HELD, (replace(whole, quote="other words"),)),
-            Claim(3, ClaimKind.STATEMENT, HELD, ()),
+            Claim(2, ClaimKind.STATEMENT, HELD_TOO[0], (replace(whole, quote="other words"),)),
+            Claim(3, ClaimKind.STATEMENT, HELD_TOO[1], ()),
             Claim(4, ClaimKind.STATEMENT, "", (whole,)),
-            Claim(5, ClaimKind.STATEMENT, HELD, (whole,), measure=Measure(3, "records")),
+            Claim(5, ClaimKind.STATEMENT, HELD_TOO[2], (whole,), measure=Measure(3, "records")),
             Claim(6, ClaimKind.STATEMENT, "one of two", (whole,)),
             Claim(6, ClaimKind.STATEMENT, "two of two", (whole,)),
         )

@@ -21,7 +21,7 @@ from core.tenant_session import tenant_session
 from feedback.services.deletion import delete_document
 from tenants.caller import Caller, operator
 from tenants.domain.access import Role
-from tests.answering.scripts import QUESTION
+from tests.answering.scripts import HELD_TOO, QUESTION
 from tests.commands import Shell
 from tests.factories import NOW, make_document
 from tests.feedback.side_by_side import at_once
@@ -335,7 +335,7 @@ def manage(monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 
 def test_the_command_counts_and_gives_the_share_of_disagreement(disagree, manage, tenant):
-    (review,) = disagree(UNHELD, HELD, HELD, HELD)
+    (review,) = disagree(UNHELD, *HELD_TOO)
 
     waiting = manage("reviews", "--tenant", "acme", "--json")
     decide_review(caller=curating(tenant), review_id=review.id, decision="unsupported", now=NOW)
