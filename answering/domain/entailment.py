@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from answering.domain.claims import Claim, ClaimKind, Draft, Evidence
 from answering.domain.grounding import ClaimVerdict, FailureCode, Grounding, GroundingRules
+from answering.domain.grounding.shape import misshapen
 from answering.domain.outcome import NO_CLAIMS_TEXT
 
 ENTAILED_FROM: Final = 0.5
@@ -136,15 +137,21 @@ class Compared:
 def questions_of(draft: Draft, evidence: Sequence[Evidence]) -> tuple[Question, ...]:
     """Return what of a draft a model can judge: statements on what they cite, quotes on the records said to repeat them.
 
-    Left out is a claim whose citations are unknown or misquoted, since there is no text to judge it on; a quote of one
+    Left out is what is no claim (a question, an order, an earlier one again); a claim whose citations are unknown or misquoted, since there is no text to judge it on; a quote of one
     record, which is its words; and whatever states counted numbers, which no record holds.
     """
     known = {source.citation_id: source for source in evidence}
     times = Counter(claim.id for claim in draft.claims)
+    first = {claim.text: claim.id for claim in reversed(draft.claims)}
     return tuple(
         _question(claim, known)
         for claim in draft.claims
-        if times[claim.id] == 1 and claim.text.strip() and _is_judged(claim) and _is_cited_rightly(claim, known)
+        if times[claim.id] == 1
+        and claim.text.strip()
+        and first[claim.text] == claim.id
+        and (claim.kind is ClaimKind.QUOTE or misshapen(claim.text) is None)
+        and _is_judged(claim)
+        and _is_cited_rightly(claim, known)
     )
 
 
@@ -188,6 +195,9 @@ def compare(
     found = []
     for question in questions_of(draft, evidence):
         verdict = verdicts[question.claim_id]
+        if verdict.code is FailureCode.INVALID_SHAPE:
+            # A question, an order or a claim made twice is no claim: there is nothing to agree about.
+            continue
         supported = verdict.supported
         if question.kind is ClaimKind.QUOTE:
             supported = all(citation.supports for citation in verdict.citations[1:])

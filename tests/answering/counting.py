@@ -143,6 +143,15 @@ def mentions(lexeme: str, held: frozenset[str]) -> bool:
     return any(word in family.forms for word in held)
 
 
+# The records of the cluster that a live record is in; people have merged no clusters here.
+_LIKE = (
+    "SELECT c.id FROM feedback_clustermember c WHERE c.tenant_id = %s AND c.corpus_id = %s"
+    "  AND coalesce(c.cluster_id, c.id) IN (SELECT coalesce(o.cluster_id, o.id) FROM feedback_clustermember o"
+    "    JOIN feedback_document e ON e.tenant_id = o.tenant_id AND e.id = o.id"
+    "    WHERE e.tenant_id = %s AND e.corpus_id = %s AND e.external_id = %s AND e.deleted_at IS NULL)"
+)
+
+
 @dataclass(frozen=True)
 class Expected:
     """What a query counts, by SQL: the ids are all of them, newest first."""
@@ -223,6 +232,10 @@ class Ledger:
         slices = [self._slice(part) for part in filters.get("any_of", [filters])]
         conditions.append("(" + " OR ".join(f"({condition})" for condition, _ in slices) + ")")
         values += [value for _, found in slices for value in found]
+        if "near_duplicates_of" in query:
+            conditions.append("d.id IN (" + _LIKE + ")")
+            values += [self.corpus.tenant_id, self.corpus.id, self.corpus.tenant_id, self.corpus.id]
+            values.append(query["near_duplicates_of"])
         within = query.get("within")
         if within and within["by"] == "theme":
             conditions.append("d.themes @> ARRAY[%s]")

@@ -223,9 +223,12 @@ def test_an_edited_record_is_shown_as_it_was_when_it_was_judged(disagree, ingest
     assert "wholly different" not in page
 
 
-def test_claims_and_notes_of_strangers_are_escaped(disagree, curator, client_of, ingest):
+def test_claims_and_notes_of_strangers_are_escaped(disagree, curator, tenant, client_of, ingest):
     ingest(make_document("r-01", "The delivery came <b>two weeks</b> late & nobody told me.", occurred_at="2026-01-12"))
-    disagree(HOSTILE)
+    disagree(UNHELD)
+    with tenant_session(tenant):
+        # The checker lets no markup into a claim today; one that was stored by another version is escaped all the same.
+        ClaimReview.objects.for_tenant(tenant).update(text=HOSTILE)
 
     page = client_of(curator).get("/reviews/").content.decode()
 

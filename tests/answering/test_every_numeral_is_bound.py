@@ -113,6 +113,9 @@ def test_every_numeral_of_every_surface_is_bound(kind, demo, caller, client_of, 
         page = browser.get(f"/answers/{answer['run_id']}").content.decode()
         for claim in answer["claims"]:
             kinds[claim["kind"]] = kinds.get(claim["kind"], 0) + 1
+            for spoilt in _spoilt(claim) if claim["kind"] == "measure" else ():
+                kinds["spoilt"] = kinds.get("spoilt", 0) + 1
+                assert [*_counted(spoilt, bound)], spoilt["text"]
         kinds[answer["outcome"]] = kinds.get(answer["outcome"], 0) + 1
         for surface, found in (
             ("json", _json(answer, bound)),
@@ -126,6 +129,7 @@ def test_every_numeral_of_every_surface_is_bound(kind, demo, caller, client_of, 
     assert not faults, "\n".join(faults[:40])
     assert len(followed) > 25
     assert min(kinds["measure"], kinds["quote"]) > 5
+    assert kinds["spoilt"] > 2 * kinds["measure"]
     assert min(kinds["answered"], kinds["refused"]) > 4
 
 
@@ -170,9 +174,8 @@ def _moments(query: dict[str, Any]) -> Iterator[str]:
 
 
 def _years(query: dict[str, Any]) -> set[float]:
-    return {
-        float(part["within"]["key"][:4]) for part in query.get("parts", {}).values() if part["within"]["by"] == "year"
-    }
+    within = [part["within"] for part in query.get("parts", {}).values() if "within" in part]
+    return {float(each["key"][:4]) for each in within if each["by"] == "year"}
 
 
 def _json(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
@@ -199,9 +202,7 @@ def _json(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
             if measure and measure["value"] != len({bound.citations[each]["doc_id"] for each in claim["citations"]}):
                 yield f"{measure} is not the records that the quote cites"
         elif claim["kind"] == "measure":
-            numbers = bound.numbers(measure["query_id"]) | _years(measure["query"])
-            yield from _unbound(claim["text"], numbers, _moments(measure["query"]))
-            yield from _roles(claim)
+            yield from _counted(claim, bound)
         else:
             yield f"nothing here says how a {claim['kind']} is bound"
         if measure:
@@ -214,21 +215,118 @@ def _same(measure: dict[str, Any], counted: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is {measure[name]} and counted {counted[name]}"
 
 
+def _counted(claim: dict[str, Any], bound: Bound) -> Iterator[str]:
+    """Read the sentence of a measure: each numeral is one of its query's, and stands in its own place."""
+    measure = claim["measure"]
+    numbers = bound.numbers(measure["query_id"]) | _years(measure["query"])
+    yield from _unbound(claim["text"], numbers, _moments(measure["query"]))
+    yield from _roles(claim)
+
+
+_WHOSE = r"from (?P<whose>\d+) (?P<who>people|accounts?)"
+_NAMES = r"“”(?:(?:, “”)* and “”)?"
+_SCOPE = r"(?: \((?P<scope>[^()]*)\))?"
+_ENDS = r"from (?P<first>\d+) of (?P<first_of>\d+) in (?P<when_first>[^,]+?) to (?P<last>\d+) of (?P<last_of>\d+) in (?P<when_last>[^,(]+?)"
+# Every sentence that counts, whole, with its quotations emptied and without the commas of thousands.
+_SENTENCES = tuple(
+    re.compile(shape)
+    for shape in (
+        rf"(?P<value>\d+)(?: of (?P<denominator>\d+))? records?(?: {_WHOSE})?"
+        rf" (?:mentions? {_NAMES}|(?:have|has) the theme “”|(?:are|is) from “”|(?:are|is) within the filters){_SCOPE}"
+        r"(?:, (?P<recent>\d+) of them (?P<when_recent>(?:since|in) [^,]+))?\.",
+        rf"(?:(?P<value>\d+) of these (?P<of>\d+) records|All (?P<all>\d+) of these records)"
+        rf" (?:also mentions? {_NAMES}|(?:have|has) the theme “”)(?:, {_WHOSE})?\.",
+        rf"(?P<value>\d+) records?(?: {_WHOSE})? says? the same in nearly the same words(?P<same>, within the same filters)?\.",
+        r"On the other side: (?:praise|complaint) in (?P<value>\d+) of the (?P<of>\d+) records that were read, as far as words tell\.",
+        r"Of these, (?P<accounts>\d+) accounts? (?P<named>(?:is|are) named: |are named, among them )"
+        r"(?P<list>“”(?: with \d+ records?)?(?:(?:, | and )“”(?: with \d+ records?)?)*)\.",
+        rf"Records that mention {_NAMES} went {_ENDS}"
+        r"(?:, with the largest share, (?P<peak>\d+) of (?P<peak_of>\d+), in (?P<when_peak>[^,(]+?)|, a (?P<way>larger|smaller) share)?"
+        rf"{_SCOPE}\.",
+    )
+)
+
+
 def _roles(claim: dict[str, Any]) -> Iterator[str]:
     """A number that is bound can still stand in another's place."""
-    measure, text = claim["measure"], claim["text"].replace(",", "")
+    measure = claim["measure"]
+    emptied = re.sub(r"“[^”]*”", "“”", claim["text"])
+    plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", emptied)
+    read = [match.groupdict() for shape in _SENTENCES if (match := shape.fullmatch(plain))]
+    if len(read) != 1:
+        yield f"nothing here says what the numbers of {claim['text']!r} are"
+        return
+    said = {name: text for name, text in read[0].items() if text is not None}
     parts = measure["components"]
-    for pattern, wanted in (
-        (r"^(\d+) of (\d+) records", [measure["value"], measure["denominator"]]),
-        (r"^(\d+) records? ", [measure["value"]]),
-        (r" from (\d+) accounts?", [measure["accounts"]]),
-        (r" went from (\d+) of (\d+) in", [parts.get("first"), parts.get("first_of")]),
-        (r" to (\d+) of (\d+) in", [parts.get("last"), parts.get("last_of")]),
-        (r" share (\d+) of (\d+) in", [parts.get("peak"), parts.get("peak_of")]),
+    places = {name: measure[name] for name in ("value", "denominator", "accounts")} | parts
+    places |= {"all": parts["of"] if parts.get("of") == measure["value"] else None} if "of" in parts else {}
+    if "whose" in said:
+        # People are said where more of them are known than accounts.
+        who = "people" if (measure["people"] or 0) > max(measure["accounts"] or 0, 1) else "accounts"
+        if who != said["who"].removesuffix("s") + ("s" if who == "accounts" else ""):
+            yield f"{claim['text']!r} should say {who}"
+        places["whose"] = measure[who]
+    for name in ("value", "denominator", "accounts", "all", "whose", *(n for n in said if n in parts)):
+        if name in said and (places.get(name) is None or float(said[name]) != float(places[name])):
+            yield f"the {name} of {claim['text']!r} should be {places.get(name)}"
+    stated = {name for name in said if name in parts} | ({"of"} if "all" in said else set())
+    for name, words in said.items():
+        if name.startswith("when_"):
+            yield from _when(words, measure["query"]["parts"][name.removeprefix("when_")]["within"])
+    if "list" in said:
+        stated |= set(parts)
+        yield from _names(claim, said["list"])
+        is_all = said["named"].endswith(": ")
+        if is_all != (len(parts) == measure["accounts"]):
+            yield f"{claim['text']!r} names {len(parts)} of {measure['accounts']}"
+    if "way" in said and (said["way"] == "larger") != (
+        parts["last"] / parts["last_of"] > parts["first"] / parts["first_of"]
     ):
-        match = re.search(pattern, without_quotations(text))
-        if match and [float(each) for each in match.groups()] != [float(each) for each in wanted]:
-            yield f"{match.group()!r} of {claim['text']!r} should say {wanted}"
+        yield f"{claim['text']!r} goes the other way"
+    if "same" in said and not any(measure["query"]["filters"].values()):
+        yield f"{claim['text']!r} has no filters"
+    if stated != set(parts):
+        yield f"{claim['text']!r} says {sorted(stated)} of {sorted(parts)}"
+
+
+def _when(words: str, within: dict[str, str]) -> Iterator[str]:
+    """The words for an interval name the one that its part counts within."""
+    begins = within["key"]
+    known = {
+        begins if within["by"] in ("day", "week") or words.startswith("since ") else "",
+        begins[:7] if within["by"] == "month" else "",
+        f"{begins[:4]}-Q{(int(begins[5:7]) + 2) // 3}" if within["by"] == "quarter" else "",
+    }
+    said, rest = dates(words)
+    if within["by"] == "year":
+        named = not said and numerals(rest) == [float(begins[:4])]
+    else:
+        named = len(said) == 1 and said[0] in known and not numerals(rest)
+    if not named:
+        yield f"{words!r} should be the {within['by']} of {begins}"
+
+
+def _names(claim: dict[str, Any], listed: str) -> Iterator[str]:
+    """Each account that is named is that of its part, and has the records that stand beside it."""
+    measure = claim["measure"]
+    names = re.findall(r"“([^”]*)”", claim["text"])
+    numbers = [float(number or 1) for number in re.findall(r"“”(?: with (\d+) records?)?", listed)]
+    parts = [measure["query"]["parts"][name] for name in measure["components"]]
+    if names != [part["within"]["key"].translate(str.maketrans('“”„"', "‘’‚'")) for part in parts]:
+        yield f"{claim['text']!r} names others than {parts}"
+    if {part["within"]["by"] for part in parts} != {"account"}:
+        yield f"{claim['text']!r} names accounts and counts {parts}"
+    if numbers != list(measure["components"].values()):
+        yield f"{claim['text']!r} has other numbers than {measure['components']}"
+
+
+def _spoilt(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return a claim that counts with another number in the place of each of its own, one at a time."""
+    quoted = [match.span() for match in re.finditer(r"“[^”]*”", claim["text"])]
+    for match in re.finditer(r"\d+(?:,\d{3})*", claim["text"]):
+        if not any(start < match.start() < end for start, end in quoted):
+            other = f"{int(match.group().replace(',', '')) + 1:,}"
+            yield {**claim, "text": claim["text"][: match.start()] + other + claim["text"][match.end() :]}
 
 
 def _refusal_message(answer: dict[str, Any]) -> Iterator[str]:
@@ -238,15 +336,20 @@ def _refusal_message(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _markdown(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
-    """Read the Markdown: a paragraph a claim, raised numbers, a note of joined records, the table of footnotes."""
+    """Read the Markdown: a line a claim, raised numbers, a note of joined records, the table of footnotes."""
     body, _, table = answer["markdown"].partition("\n\n| ")
-    paragraphs = body.split("\n\n")
+    paragraphs = [line for line in body.split("\n") if line]
     notes = [text for text in paragraphs[len(answer["claims"]) :] if answer["claims"]]
     for note in notes:
         yield from _unbound(note, ())
     if answer["refusal"]:
         return
+    if len(paragraphs) < len(answer["claims"]):
+        yield f"{body!r} leaves claims out"
+    listed = _listed(answer)
     for claim, paragraph in zip(answer["claims"], paragraphs, strict=False):
+        if paragraph.startswith("- ") != (claim["id"] in listed):
+            yield f"{paragraph!r} should stand {'in' if claim['id'] in listed else 'outside of'} a list"
         marks = [int(label[1:]) for label in claim["citations"]]
         if claim["kind"] == "quote":
             # The record's words may hold anything; what we say of them stands behind the last quotation mark.
@@ -267,6 +370,11 @@ def _markdown(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
             yield f"{date!r} is not {citation['occurred_at']}"
 
 
+def _listed(answer: dict[str, Any]) -> set[int]:
+    """Return the claims that stand in a list: all of a point but for its heading."""
+    return {claim for point in answer["points"] for claim in point["claims"] if claim != point["heading"]}
+
+
 def _located(locator: str, citation: dict[str, Any]) -> Iterator[str]:
     if locator != f"{citation['doc_id']}, characters {citation['start']}–{citation['end']}":
         yield f"{locator!r} is not where {citation} stands"
@@ -285,7 +393,10 @@ def _terminal(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
             if re.search(r": ([\d,]+) records?$", line.replace(",", "")).group(1) != str(each["count"]):
                 yield f"{line!r} is not {each}"
         return
+    listed = _listed(answer)
     for claim, line in zip(answer["claims"], lines, strict=False):
+        if line.startswith("- ") != (claim["id"] in listed):
+            yield f"{line!r} should stand {'in' if claim['id'] in listed else 'outside of'} a list"
         rest = line.rpartition("”")[2] if claim["kind"] == "quote" else line
         marks = [int(mark) for mark in re.findall(r"\[(\d+)\]", without_quotations(rest))]
         if marks != [int(label[1:]) for label in claim["citations"]]:
