@@ -10,7 +10,7 @@ define timed
 +@began=$$(date +%s); $(MAKE) --no-print-directory $(2) && echo "== $(1): $$(( $$(date +%s) - began )) s"
 endef
 
-.PHONY: help setup demo serve test check bench bench-quality bench-peers bench-large lock clean
+.PHONY: help setup demo serve test check bench bench-quality bench-refusal bench-peers bench-large lock clean
 .PHONY: application development rerankers peers database static-checks unit-tests browser-tests
 .NOTPARALLEL:
 
@@ -22,6 +22,7 @@ help:
 	@echo "make test     set-up, checks, tests, browser tests"
 	@echo "make bench    speed of ingest, search and answers; fails when a part's time grows too fast with its input"
 	@echo "make bench-quality nDCG and recall of each arm, fused and reranked, on labelled questions"
+	@echo "make bench-refusal whether refusals are right: the demo, hard questions by SQL, clapnq, banking77"
 	@echo "make bench-peers   the same search beside tantivy, bm25s, SQLite FTS5 and a scan in memory"
 	@echo "make bench-large   speed, memory and cost of changes at 10,000 and 100,000 documents (SIZES=…)"
 	@echo "make lock     write requirements/*.txt anew from requirements/*.in"
@@ -49,6 +50,9 @@ bench: application database
 
 bench-quality: application database rerankers
 	@$(PYTHON) benchmarks/quality.py --check
+
+bench-refusal: application database
+	@$(PYTHON) benchmarks/refusal.py --check
 
 bench-peers: application database peers
 	@$(PYTHON) benchmarks/peers.py
