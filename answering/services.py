@@ -201,6 +201,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
     dropped = [each.key for each in run.relaxed]
     slips = run.retrieved.slips if run.retrieved else ()
     notes = [*(slip_note(typed, read) for typed, read in slips), *(each.text for each in run.relaxed)]
+    notes += [f"Not answered: {each.message}." for each in run.not_answered]
     return {
         "run_id": str(journal.run_id),
         "question": run.request.question,
@@ -216,6 +217,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "blocks": _blocks(run),
         "citations": citations_json(numbered, run.evidence),
         "refusal": refusal_json(run.refusal) if run.refusal else None,
+        "not_answered": [each.as_json() for each in run.not_answered],
         "filters": run.request.filters.as_json(),
         "inferred_filters": remaining(run.plan.inferred.as_filters(), dropped) if run.plan else {},
         "read_as": [{"typed": typed, "read": read} for typed, read in slips],

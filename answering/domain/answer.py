@@ -146,6 +146,7 @@ def refusal_json(refusal: Refusal) -> dict[str, Any]:
                 "count": suggestion.count,
                 "doc_ids": list(suggestion.doc_ids),
                 "query_id": suggestion.query_id,
+                **({"question": suggestion.question} if suggestion.question else {}),
             }
             for suggestion in refusal.suggestions
         ],
@@ -155,7 +156,7 @@ def refusal_json(refusal: Refusal) -> dict[str, Any]:
 def text_json(
     claims: Sequence[Claim], evidence: Sequence[Evidence], refusal: Refusal | None, *, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return `answer` and `markdown`; `notes` say below the Markdown what was given up to find something."""
+    """Return `answer` and `markdown`; `notes` say below the Markdown what was given up, and what is not answered."""
     said = "".join(f"\n\n*{escape(note)}*" for note in notes)
     if refusal is not None:
         return {

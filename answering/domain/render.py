@@ -105,6 +105,9 @@ def terminal(answer: Mapping[str, Any]) -> list[str]:
             lines += [f"“{text}”{marks}{said}", ""]
         else:
             lines += [f"{text}{marks}", ""]
+    lines += [on_one_line(f"Not answered: {each['message']}.") for each in answer.get("not_answered", ())]
+    if answer.get("not_answered"):
+        lines.append("")
     for citation in answer["citations"]:
         where = f"{citation['doc_id']}, characters {citation['start']}–{citation['end']}"
         lines.append(on_one_line(f"[{citation['id'][1:]}] {citation['doc_label']} · {where}"))
@@ -119,10 +122,11 @@ def _terminal_refusal(refusal: Mapping[str, Any]) -> list[str]:
         lines.append("The corpus does hold:")
         lines += [f"- {on_one_line(topic['theme'])}: {topic['count']:,} records" for topic in refusal["nearest_topics"]]
     if refusal["suggestions"]:
-        lines.append("Records mention it with other filters:")
+        lines.append("What can be answered:")
         for suggestion in refusal["suggestions"]:
             filters = json.dumps(suggestion["filters"], ensure_ascii=False) if suggestion["filters"] else "no filter"
-            lines.append(on_one_line(f"- {filters}: {suggestion['count']:,} records"))
+            asked = f"“{suggestion['question']}” with " if suggestion.get("question") else "the same with "
+            lines.append(on_one_line(f"- {asked}{filters}: {suggestion['count']:,} records"))
     return lines
 
 

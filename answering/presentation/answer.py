@@ -77,6 +77,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
         notes=(
             *(slip_note(each["typed"], each["read"]) for each in answer.get("read_as", ())),
             *(each["note"] for each in answer.get("relaxed", ())),
+            *(f"Not answered: {each['message']}." for each in answer.get("not_answered", ())),
         ),
         refused=refused(answer),
         inferred=chips(answer.get("inferred_filters", {})),

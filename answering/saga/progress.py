@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from answering.domain.budget import Budget
 from answering.domain.claims import Draft, Evidence
+from answering.domain.gate import Stopped
 from answering.domain.grounding import Grounding, GroundingRules
-from answering.domain.outcome import Outcome, Refusal
+from answering.domain.outcome import NotAnswered, Outcome, Refusal
 from answering.domain.planner import Plan, covered_facets
 from answering.domain.relaxing import Relaxation
 from answering.drafters.extractive import MODEL, DraftLimits
@@ -69,6 +70,8 @@ class Progress:
     tool_results: list[ToolResult[Any]] = field(default_factory=list)
     evidence: tuple[Evidence, ...] = ()
     relevance: float = 0.0
+    stopped: Stopped | None = None
+    not_answered: tuple[NotAnswered, ...] = ()
     facts: tuple[Fact, ...] = ()
     draft: Draft = field(default_factory=lambda: Draft((), MODEL))
     grounding: Grounding | None = None
