@@ -10,7 +10,7 @@ define timed
 +@began=$$(date +%s); $(MAKE) --no-print-directory $(2) && echo "== $(1): $$(( $$(date +%s) - began )) s"
 endef
 
-.PHONY: help setup demo serve test check bench bench-quality bench-grounding bench-peers bench-large examples lock clean
+.PHONY: help setup demo serve test check bench bench-quality bench-grounding bench-refusal bench-peers bench-large examples lock clean
 .PHONY: application development rerankers peers database static-checks unit-tests browser-tests
 .NOTPARALLEL:
 
@@ -23,6 +23,7 @@ help:
 	@echo "make bench    speed of ingest, search and answers; fails when a part's time grows too fast with its input"
 	@echo "make bench-quality nDCG and recall of each arm, fused and reranked, on labelled questions"
 	@echo "make bench-grounding what the checker keeps of good drafts, lets through of spoiled ones, and makes of labelled claims"
+	@echo "make bench-refusal whether refusals are right: the demo, hard questions by SQL, clapnq, banking77"
 	@echo "make bench-peers   the same search beside tantivy, bm25s, SQLite FTS5 and a scan in memory"
 	@echo "make bench-large   speed, memory and cost of changes at 10,000 and 100,000 documents (SIZES=…)"
 	@echo "make examples write docs/examples.md anew: twenty questions and their answers"
@@ -54,6 +55,9 @@ bench-quality: application database rerankers
 
 bench-grounding: application
 	@$(PYTHON) benchmarks/grounding.py
+
+bench-refusal: application database
+	@$(PYTHON) benchmarks/refusal.py --check
 
 bench-peers: application database peers
 	@$(PYTHON) benchmarks/peers.py

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from answering.domain.claims import Evidence
 from answering.domain.planner import Intent, Plan
-from answering.domain.relevance import relevance
+from answering.domain.relevance import asks_what_is_said, bearing, comparable_cosines, relevance
 from answering.domain.render import record_label
 from feedback.domain.bm25 import idf
 from feedback.domain.filters import FilterSet
 from feedback.domain.retrieval import Hit, Retrieved
 from feedback.domain.text import respelled
+
+# "Who played the joker in the dark knight rises?" speaks of a rise and asks for none.
+_HOW_IT_WENT: Final = re.compile(
+    r"\W*(?:how\s+)?(?:did|do|does|has|have|is|are|was|were|wie|hat|haben|ist|sind|wird|werden|cómo|ha|han|está|están)\b",
+    re.IGNORECASE,
+)
 
 
 def label_of(hit: Hit) -> str:
@@ -44,6 +51,9 @@ def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passag
     if plan.intent is Intent.COMPARE and plan.facets:
         # What is compared, without the two sides: these are told apart by filters.
         asked = " ".join(facet.text for facet in plan.facets)
+    is_about_records = bool(plan.inferred.accounts) or (
+        plan.intent is Intent.TREND and bool(_HOW_IT_WENT.match(plan.question))
+    )
     return relevance(
         respelled(asked, retrieved.slips),
         [hit.described_text for hit in retrieved.hits],
@@ -51,6 +61,24 @@ def relevance_of(retrieved: Retrieved, *, plan: Plan, filters: FilterSet, passag
         idf=weights_of(retrieved),
         rarest=idf(passages, 0),
         embedder=retrieved.embedder or "none",
+        language=plan.language,
+        # What is left of the question no longer shows how it was put.
+        is_asked=asks_what_is_said(plan.question, language=plan.language) or is_about_records,
+        is_bare=None if plan.intent in (Intent.WHAT, Intent.ACCOUNT_CONTEXT) or is_about_records else False,
+    )
+
+
+def bearing_of(retrieved: Retrieved, *, plan: Plan, passages: int) -> float:
+    """Return how far the best hit bears out what the plan asks about, without the names of accounts that it names."""
+    cosines = [hit.vector_score for hit in retrieved.hits]
+    return bearing(
+        respelled(" ".join(facet.text for facet in plan.facets), retrieved.slips),
+        [hit.described_text for hit in retrieved.hits],
+        comparable_cosines([c for c in cosines if c is not None], retrieved.embedder or "")
+        if None not in cosines
+        else [],
+        idf=weights_of(retrieved),
+        rarest=idf(passages, 0),
         language=plan.language,
     )
 

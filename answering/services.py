@@ -203,6 +203,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
     if run.opinions.note and run.opinions.decides is Decides.BOTH:
         notes.append(run.opinions.note)
     grounding = grounding_json(run.grounding, numbered, coverage=run.coverage, repairs=run.repairs)
+    notes += [f"Not answered: {each.message}." for each in run.not_answered]
     return {
         "run_id": str(journal.run_id),
         "question": run.request.question,
@@ -221,6 +222,7 @@ def _answer(run: Progress, caller: Caller, journal: Journal) -> dict[str, Any]:
         "points": points_json(run.draft),
         "citations": citations_json(numbered, run.evidence),
         "refusal": refusal_json(run.refusal) if run.refusal else None,
+        "not_answered": [each.as_json() for each in run.not_answered],
         "filters": run.request.filters.as_json(),
         "inferred_filters": remaining(run.plan.inferred.as_filters(), dropped) if run.plan else {},
         "read_as": [{"typed": typed, "read": read} for typed, read in slips],

@@ -46,11 +46,14 @@ from feedback.domain.text import content_tokens  # noqa: E402 - as above
 from feedback.embedding import balance_of  # noqa: E402 - as above
 
 RIDGE = 0.3
-TOLERANCE = 0.05  # of the two shares of right judgements, together
 # nhs_fft has but 21 questions of its own; what is made of the other sets counts for less than they do.
 SET_WEIGHT = {
     "banking77": 1.0, "clapnq": 1.0, "nhs_fft": 0.7, "tiny": 0.7, "filtered": 0.3, "marked-b77": 0.2, "marked-nhs": 0.2,
 }  # fmt: skip
+# An answer to what the records don't discuss is worse than a refusal of what they do.
+WRONG_COSTS = 1.5
+# What customers ask of anybody but this bank is to be refused to this share, where this share of the others is answered.
+REFUSED, ANSWERED = 0.983, 0.95
 NAMES = [f.name for f in fields(Signals)]
 MAY_LOWER = {"strange", "size"}
 NOTHING_FOUND = Signals(*[0.0] * len(NAMES))
@@ -97,49 +100,37 @@ class Sample:
         self.names = np.array([labelled.name for labelled in sets for _ in labelled.cases])
         # A question that several sets ask stays in one half.
         self.half = np.array([zlib.crc32(case.question.encode()) % 2 for case in cases])
-        self.terse = np.array([case.group == "terse" for case in cases])
-        self.used = [n != "cosine" or embedder != "none" for n in NAMES]
+        self.groups = np.array([case.group for case in cases])
+        self.used = [n not in ("cosine", "asked_near") or embedder != "none" for n in NAMES]
 
     def judge(self, calibration: Calibration) -> np.ndarray:
         return np.array([calibrate(s, calibration) for s in self.signals])
 
     def fit(self, rows: np.ndarray) -> Calibration:
-        """Fit a logistic model with each set's two classes weighed alike, then move its best threshold to the floor.
-
-        Brevity comes last, from the terse questions alone: it is 0 for all others, whose judgement it leaves as it is.
-        """
-        whole = rows & ~self.terse
-        x, y, names = self.x[whole], self.y[whole], self.names[whole]
+        """Fit a logistic model with each set's two classes weighed alike, then move its best threshold to the floor."""
+        x, y, names = self.x[rows], self.y[rows], self.names[rows]
         weights = np.zeros(len(y))
         parts = []
         for name, weight in SET_WEIGHT.items():
             yes, no = (names == name) & y, (names == name) & ~y
             weights[yes], weights[no] = 100 * weight / yes.sum(), 100 * weight / no.sum()
             parts.append((weight, yes, no))
-        beta = logistic(
-            x, y.astype(float), weights, used=[u and n != "brevity" for u, n in zip(self.used, NAMES, strict=True)]
-        )
+        beta = logistic(x, y.astype(float), weights, used=self.used)
         margin = x @ beta
 
         def worth(threshold: float) -> float:
             return sum(
-                w * float((margin[yes] >= threshold).mean() + (margin[no] < threshold).mean()) for w, yes, no in parts
+                w * float((margin[yes] >= threshold).mean() + WRONG_COSTS * (margin[no] < threshold).mean())
+                for w, yes, no in parts
             )
 
         best = middle_of_the_best(np.linspace(-2.5, 2.5, 201), worth)
-        short = rows & self.terse
-        x, y = self.x[short], self.y[short]
-        margin = x @ beta - best
-
-        def answered(weight: float) -> float:
-            passes = margin + weight * x[:, 1 + NAMES.index("brevity")] >= 0
-            return float(passes[y].mean() + (~passes[~y]).mean())
-
-        # The least weight that is about as good as the best: a short question has little to be judged by.
-        weights = np.linspace(0, 6, 121)
-        worths = [answered(weight) for weight in weights]
-        good = [weight for weight, found in zip(weights, worths, strict=True) if found >= max(worths) - TOLERANCE]
-        beta[1 + NAMES.index("brevity")] = good[0]
+        groups = self.groups[rows]
+        strict = max(
+            float(np.quantile(margin[(names == "banking77") & (groups == g)], REFUSED)) for g in ("far", "oos")
+        )
+        if (margin[(names == "banking77") & (groups == "in")] >= strict).mean() >= ANSWERED:
+            best = max(best, strict)
         offset = beta[0] - best + math.log(DEFAULT_FLOOR / (1 - DEFAULT_FLOOR))
         return Calibration(*(round(float(v), 2) for v in (offset, *beta[1:])))
 

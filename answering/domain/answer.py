@@ -161,6 +161,7 @@ def refusal_json(refusal: Refusal) -> dict[str, Any]:
                 "count": suggestion.count,
                 "doc_ids": list(suggestion.doc_ids),
                 "query_id": suggestion.query_id,
+                **({"question": suggestion.question} if suggestion.question else {}),
             }
             for suggestion in refusal.suggestions
         ],
@@ -175,7 +176,7 @@ def text_json(
     points: Sequence[Point] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return `answer` and `markdown`; `notes` say below the Markdown what was given up to find something."""
+    """Return `answer` and `markdown`; `notes` say below the Markdown what was given up, and what is not answered."""
     said = "".join(f"\n\n*{escape(note)}*" for note in notes)
     if refusal is not None:
         return {

@@ -40,6 +40,7 @@ class Gate(StrEnum):
     RECORDS = "records"
     RETRIEVAL = "retrieval"
     EVIDENCE_RELEVANCE = "evidence_relevance"
+    SCOPE = "scope"
     CLAIM_SUPPORT = "claim_support"
     CITATION_PRECISION = "citation_precision"
     GROUNDEDNESS = "groundedness"
@@ -70,12 +71,35 @@ class NearestTopic:
 
 @dataclass(frozen=True, slots=True)
 class FilterSuggestion:
-    """Filters that would have admitted evidence, with the number of records they admit."""
+    """What to ask instead: filters, and the question where it has to be another; tried, and answered.
+
+    `count` is the number of records that mention what it is about.
+    """
 
     filters: Mapping[str, Any]
     count: int
     doc_ids: tuple[str, ...] = ()
     query_id: str | None = None
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnswered:
+    """A topic of a question that its answer says nothing about, and why."""
+
+    facet: str
+    reason: RefusalReason
+
+    @property
+    def message(self) -> str:
+        """Say it to a reader."""
+        if self.reason is RefusalReason.OFF_TOPIC:
+            return f"nothing in the records about “{self.facet}”"
+        return f"nothing about “{self.facet}” in the records that were asked about"
+
+    def as_json(self) -> dict[str, str]:
+        """Return it as answers show it."""
+        return {"facet": self.facet, "reason": self.reason.value, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +125,19 @@ def refuse(
     value: float | None = None,
     floor: float | None = None,
     detail: str | None = None,
+    gate: Gate | None = None,
     nearest_topics: tuple[NearestTopic, ...] = (),
     suggestions: tuple[FilterSuggestion, ...] = (),
 ) -> Refusal:
     """Build the refusal of a reason with its gate and its fixed text.
 
     `detail` replaces the text of a reason whose cause differs from run to run (the spent resource,
-    the arm of retrieval that failed, why a draft was withheld).
+    the arm of retrieval that failed, why a draft was withheld), and follows the fixed text of insufficient evidence.
+    `gate` is the one that stopped the run, where a reason can come from several.
     """
     return Refusal(
         reason=reason,
-        gate=GATE_OF[reason],
+        gate=gate or GATE_OF[reason],
         value=value,
         floor=floor,
         message=refusal_message(reason, value=value, floor=floor, detail=detail),
@@ -125,7 +151,7 @@ def refusal_message(
 ) -> str:
     """Word a refusal; the texts of the first three reasons are fixed, people script against them."""
     if reason in (RefusalReason.NO_RECORDS, RefusalReason.INSUFFICIENT_EVIDENCE):
-        return NO_MATCH_TEXT
+        return f"{NO_MATCH_TEXT}: {detail}" if detail else NO_MATCH_TEXT
     if reason is RefusalReason.OFF_TOPIC:
         return f"the retrieved feedback does not discuss this topic (relevance {value or 0.0:.2f})"
     if detail:

@@ -69,6 +69,9 @@ _LAST_DIGITS: Final = re.compile(rf"\b(?:los|las|les)\s+últim[oa]s\s+(\d{{1,3}}
 _THIS: Final = re.compile(rf"\b(?:this|current|diese[nrsm]?|est[ea]|cette|ce)\s+({_UNIT})\b", re.I)
 _NAMED_DAY: Final = re.compile(r"\b(today|yesterday|heute|gestern|hoy|ayer|aujourd['’]hui|hier)\b", re.I)
 _BARE_DATED: Final = re.compile(rf"\b({_POINT})", re.I)
+_THAN: Final = re.compile(
+    r"\b(?:than|als|que|compared\s+(?:with|to)|versus|vs\.?)\s*(?:in\s+|the\s+|during\s+)*$", re.I
+)
 _PER: Final = re.compile(
     rf"\b(?:per|by|each|every|pro|je|por|cada|par)\s+({_UNIT})\b|\b(daily|weekly|monthly|quarterly|yearly|annually|täglich|wöchentlich|monatlich|jährlich)\b"
     rf"|\b({_UNIT})\s+(?:by|on|over)\s+(?:{_UNIT})\b",
@@ -96,6 +99,44 @@ def find_period(question: str, *, as_of: date) -> tuple[Period | None, tuple[int
             if bounds is not None and (bounds[0] is None or bounds[1] is None or bounds[0] < bounds[1]):
                 return Period(*bounds, match.group()), match.span()
     return None, None
+
+
+def find_compared(question: str, *, as_of: date) -> tuple[tuple[Period, Period] | None, list[tuple[int, int]]]:
+    """Return the two periods that a question sets against each other, the earlier first, and where it says so.
+
+    None for a question with one period or with three, and for two that overlap. A period that is only compared
+    with ("more than last year") stands against the one that is not named: all since then.
+    """
+    found: list[tuple[Period, tuple[int, int]]] = []
+    rest = question
+    while len(found) < 3:
+        period, span = find_period(rest, as_of=as_of)
+        if period is None or span is None:
+            break
+        found.append((period, span))
+        rest = rest[: span[0]] + "," * (span[1] - span[0]) + rest[span[1] :]
+    spans = [span for _, span in found]
+    if len(found) == 1 and (_THAN.search(question[: spans[0][0]])) and found[0][0].end is not None:
+        before = found[0][0]
+        return (before, Period(before.end, None, "since then")), spans
+    if len(found) != 2:
+        return None, []
+    (one, _), (other, _) = sorted(found, key=lambda each: each[0].start or date.min)
+    is_apart = one.end is not None and other.start is not None and one.end <= other.start
+    return ((one, other), spans) if is_apart else (None, [])
+
+
+def common_interval(one: Period, other: Period) -> Interval | None:
+    """Return the interval that two periods are one of each: two months, quarters or years; None for any others."""
+    for interval in (Interval.YEAR, Interval.QUARTER, Interval.MONTH, Interval.WEEK, Interval.DAY):
+        if all(
+            each.start is not None
+            and each.start == _begin(each.start, interval)
+            and each.end == _shift(each.start, interval, 1)
+            for each in (one, other)
+        ):
+            return interval
+    return None
 
 
 def find_interval(question: str, *, period: Period | None) -> Interval:

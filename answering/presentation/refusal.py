@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from answering.domain.outcome import Gate
-from answering.presentation.words import Json, question_about
+from answering.presentation.words import Json, chips, question_about
 
 _GATES: Final[Mapping[str, tuple[str, str]]] = {
     Gate.RECORDS: ("Records", "The filters admit {value:.0f} records; at least {floor:.0f} is needed."),
@@ -16,6 +16,10 @@ _GATES: Final[Mapping[str, tuple[str, str]]] = {
     Gate.EVIDENCE_RELEVANCE: (
         "Evidence relevance",
         "The closest passage fits the question at {value:.2f}; an answer needs {floor:.2f}.",
+    ),
+    Gate.SCOPE: (
+        "Scope",
+        "Within the filters the records bear out {value:.2f} of what the corpus does; an answer needs {floor:.2f}.",
     ),
     Gate.CLAIM_SUPPORT: ("Claim support", "The claims are supported at {value:.2f}; an answer needs {floor:.2f}."),
     Gate.CITATION_PRECISION: (
@@ -49,9 +53,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Filters that would let evidence in, as JSON to ask again with."""
+    """Filters that would let evidence in, as JSON to ask again with; `question` is blank for the same question."""
 
     text: str
+    question: str
     json: str
     count: int
     query_id: str
@@ -101,13 +106,20 @@ def refused(answer: Json) -> Refused | None:
 
 def _way(suggestion: Json, answer: Json) -> Way:
     asked, wider = answer.get("filters", {}), suggestion["filters"]
+    question = suggestion.get("question") or ""
     dropped = [name for name in asked if name not in wider]
-    if not wider and len(asked) > 1:
+    if question:
+        within = "; ".join(f"{chip.name} {chip.value}" for chip in chips(wider))
+        text = f"{question} ({within})" if within else question
+    elif not wider and len(asked) > 1:
         text = "Without any filter"
-    else:
+    elif dropped:
         text = "Without " + " and ".join(_WITHOUT.get(name, f"the {name} filter") for name in dropped)
+    else:
+        text = "With " + "; ".join(f"{chip.name} {chip.value}" for chip in chips(wider))
     return Way(
         text=text,
+        question=question,
         json=json.dumps(wider, ensure_ascii=False),
         count=suggestion["count"],
         query_id=suggestion["query_id"] or "",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from answering import facts, measures
 from answering.domain.claims import ClaimKind, Draft
 from answering.domain.entailment import Agreement, Decides, compare, decide
+from answering.domain.gate import judge
 from answering.domain.grounding import FailureCode, Grounding, GroundingContext, ground, repair
-from answering.domain.outcome import RefusalReason, refuse
+from answering.domain.outcome import Gate, RefusalReason, refuse
 from answering.domain.planner import Tool
 from answering.drafters.extractive import draft
 from answering.drafters.quoting import is_quotable
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     pass
 
 from answering.saga.progress import Progress
-from answering.saga.retrieving import call_tool, topic_of
+from answering.saga.retrieving import call_tool, plan_step, retrieve_step, topic_of
+from answering.saga.scoping import discussion_of, part_the_topics, try_out, what_is_missing
 
 # How far down the ranking an answer looks for records that can be quoted.
 _DEPTH = 40
@@ -61,18 +63,31 @@ def rerank_step(run: Progress) -> dict[str, Any]:
         ranked = rerank_hits(run.retrieved, as_of=run.as_of, cuts=False)
         wanted, _ = clamp_top_k(run.request.top_k)
         run.retrieved = replace(ranked, hits=ranked.hits[:wanted])
-        run.read = _worth_reading(ranked.hits[: wanted if run.request.top_k else max(wanted, _DEPTH)], run)
+        ranking = ranked.hits[: wanted if run.request.top_k else max(wanted, _DEPTH)]
     else:
-        run.read = _worth_reading(run.retrieved.hits, run)
-    run.budget = run.budget.charge(at=time.monotonic(), evidence=len(run.read))
+        ranking = run.retrieved.hits
     run.relevance = relevance_of(run.retrieved, plan=run.plan, filters=run.filters, passages=run.state.passages)
+    found = run.retrieved
+    part_the_topics(run)
+    if run.retrieved is not found:
+        ranking = run.retrieved.hits
+    discussion = None if run.not_answered else discussion_of(run)
+    run.read = _worth_reading(ranking, run)
+    run.budget = run.budget.charge(at=time.monotonic(), evidence=len(run.read))
     run.evidence = evidence_of(run.read, relevance=run.relevance)
-    if run.relevance < run.request.rules.min_evidence_relevance:
+    floor = run.request.rules.min_evidence_relevance
+    stopped = run.stopped = judge(discussion, floor=floor) if discussion else None
+    if stopped:
         run.refusal = refuse(
-            RefusalReason.OFF_TOPIC, value=run.relevance, floor=run.request.rules.min_evidence_relevance
+            stopped.reason,
+            value=stopped.value,
+            floor=stopped.floor,
+            gate=stopped.gate,
+            detail=what_is_missing(run, stopped),
         )
     detail: dict[str, Any] = {
         "relevance": run.relevance,
+        **({"discussed": asdict(discussion)} if discussion else {}),
         "evidence": [source.document_id for source in run.evidence],
         "reranker": run.retrieved.reranker,
         "rerank_pairs": run.retrieved.rerank_pairs,
@@ -255,6 +270,7 @@ def finalise_step(run: Progress) -> dict[str, Any]:
     """Make a refusal a plan; what is stored of the run is the service's part of this step."""
     if run.refusal:
         run.draft = Draft((), run.draft.model)
+        run.not_answered = ()
         run.refusal, run.queries = with_suggestions(
             run.refusal,
             corpus=run.request.corpus,
@@ -262,7 +278,12 @@ def finalise_step(run: Progress) -> dict[str, Any]:
             asked=run.request.filters,
             filters=run.filters,
             retrieved=run.retrieved,
-            top_k=run.request.top_k,
-            floor=run.request.rules.min_evidence_relevance,
+            # A slice without any record stands in the way as one without evidence does.
+            is_scope=run.stopped.is_scope if run.stopped else run.refusal.gate is not Gate.GROUNDEDNESS,
+            is_answered=lambda question, filters: try_out(run.request, question, filters, run=run, steps=_TRIED),
         )
     return {"outcome": run.outcome.value}
+
+
+# The steps that a question has to pass that a refusal proposes.
+_TRIED = (plan_step, retrieve_step, rerank_step, draft_step, verify_step)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from answering.domain.budget import Budget
 from answering.domain.claims import Draft, Evidence
 from answering.domain.entailment import Compared, Opinions
+from answering.domain.gate import Stopped
 from answering.domain.grounding import Grounding, GroundingRules
-from answering.domain.outcome import Outcome, Refusal
+from answering.domain.outcome import NotAnswered, Outcome, Refusal
 from answering.domain.planner import Plan, covered_facets
 from answering.domain.relaxing import Relaxation
 from answering.drafters.extractive import MODEL, DraftLimits
@@ -71,6 +72,8 @@ class Progress:
     read: tuple[Hit, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     relevance: float = 0.0
+    stopped: Stopped | None = None
+    not_answered: tuple[NotAnswered, ...] = ()
     facts: tuple[Fact, ...] = ()
     draft: Draft = field(default_factory=lambda: Draft((), MODEL))
     grounding: Grounding | None = None

@@ -66,6 +66,8 @@ class InferredFilters:
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     facets: Mapping[str, tuple[Scalar, ...]] = field(default_factory=lambda: NOTHING)
+    # Two periods that are set against each other; `period` then reaches from the one to the other.
+    compared: tuple[Period, ...] = ()
 
     @property
     def is_empty(self) -> bool:

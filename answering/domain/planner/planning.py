@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from answering.domain.periods import Interval, find_interval, find_period
+from answering.domain.periods import Interval, Period, common_interval, find_compared, find_interval, find_period
 from answering.domain.planner.intent import Intent
 from answering.domain.planner.plan import BREADTH, Facet, InferredFilters, Plan, Tool, ToolCall, Vocabulary
 from answering.domain.planner.vocabulary import named, named_in_grid, named_sources, named_themes
 from answering.domain.planner.words import (
     ABOUT_ACCOUNT,
+    AFTERWARDS,
     APOSTROPHES,
     BROAD,
     BROAD_WORDS,
@@ -40,17 +41,27 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
     if "fiscal_year" in grid or "fiscal_quarter" in grid:
         # A fiscal year is no period of the calendar.
         period, period_span = None, None
-    inferred = InferredFilters(period, accounts, sources, named_themes(question, vocabulary.themes), grid)
-    confined = [*source_spans, *grid_spans, *([period_span] if period_span else [])]
+    compared, compared_spans = find_compared(question, as_of=as_of) if period else (None, [])
+    if compared:
+        period = Period(compared[0].start, compared[1].end, question[compared_spans[0][0] : compared_spans[-1][1]])
+    inferred = InferredFilters(
+        period, accounts, sources, named_themes(question, vocabulary.themes), grid, compared or ()
+    )
+    period_spans = compared_spans or ([period_span] if period_span else [])
+    confined = [*source_spans, *grid_spans, *period_spans]
     about = _without(question, confined, mark=",")
     facets = _facets(about, accounts, vocabulary.language)
     intent = _intent(question, accounts, facets)
+    if compared and intent is Intent.COMPARE and len(accounts) < 2:
+        # Two periods are compared as the ends of a trend.
+        intent = Intent.TREND
     if intent is Intent.TREND:
         facets = _facets(about, accounts, vocabulary.language, ignored=COURSE)
         if not facets and len(accounts) == 1:
             intent = Intent.ACCOUNT_CONTEXT
     if intent is Intent.ACCOUNT_CONTEXT and (asked := ABOUT_ACCOUNT.search(question)):
         words = frozenset(fold(word) for word in re.findall(r"\w+", asked.group()))
+        about = AFTERWARDS.sub("", about)
         facets = _facets(about, accounts, vocabulary.language, ignored=words)
     if BROAD.search(question) and all(fold(word) in BROAD_WORDS for facet in facets for word in facet.text.split()):
         facets = ()
@@ -59,6 +70,8 @@ def plan(question: str, *, vocabulary: Vocabulary, as_of: date) -> Plan:
         # What is counted, without how it is asked: a word such as "developed" is in no record.
         topic = " ".join(facet.text for facet in facets)
     interval = find_interval(question, period=period)
+    if compared:
+        interval = common_interval(*compared) or interval
     return Plan(
         question=question,
         intent=intent,
@@ -101,11 +114,21 @@ def loop_score(covered: float) -> int:
 
 
 def _intent(question: str, accounts: tuple[str, ...], facets: tuple[Facet, ...]) -> Intent:
-    if accounts and (ABOUT_ACCOUNT.search(question) or not facets) and len(accounts) == 1:
+    if len(accounts) == 1 and (not facets or _is_about(question, accounts[0])):
         return Intent.ACCOUNT_CONTEXT
     if len(accounts) > 1:
         return Intent.COMPARE
     return next((intent for intent, pattern in INTENT_PATTERNS if pattern.search(question)), Intent.WHAT)
+
+
+def _is_about(question: str, account: str) -> bool:
+    """Tell whether the account itself is asked about: "tell me about parking at Acme" asks about parking."""
+    asked = ABOUT_ACCOUNT.search(question)
+    named_at = question.translate(APOSTROPHES).casefold().find(account.translate(APOSTROPHES).casefold())
+    if asked is None or named_at < asked.end():
+        return asked is not None
+    between = content_tokens(question[asked.end() : named_at])
+    return all(fold(token.surface) in FRAME for token in between)
 
 
 def _tools(intent: Intent, question: str, accounts: tuple[str, ...], interval: Interval) -> tuple[ToolCall, ...]:
@@ -144,9 +167,16 @@ def _facets(
         else:
             runs.append([token])
         previous = token
-    found = {tuple(dict.fromkeys(t.stem for t in run)): topic[run[0].start : run[-1].end] for run in reversed(runs)}
+    found = {
+        tuple(dict.fromkeys(t.stem for t in run)): topic[_start(topic, run[0]) : run[-1].end] for run in reversed(runs)
+    }
     facets = [Facet(text, terms) for terms, text in reversed(found.items())]
     return tuple(facets[:MOST_FACETS])
+
+
+def _start(text: str, token: Token) -> int:
+    """Return where a token begins; the sign before an amount belongs to it."""
+    return token.start - (token.kind is TokenKind.NUMBER and text[token.start - 1 : token.start] in tuple("£$€"))
 
 
 def _touch(text: str, one: Token, other: Token) -> bool:

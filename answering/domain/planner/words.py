@@ -45,8 +45,13 @@ NEGATED: Final = re.compile(
 )
 ABOUT_ACCOUNT: Final = re.compile(
     r"\b(?:tell\s+me\s+about|brief\s+me|what(?:'s|’s|\s+is)\s+(?:going\s+on|happening|new|up)\s+(?:with|at)|status\s+of|context\s+(?:for|on|of)|"
-    r"overview\s+of|summar(?:y|ise|ize)|account|prepare\s+me|how\s+is\b.{1,40}\bdoing|was\s+ist\s+los\s+bei|qué\s+pasa\s+con)\b",
+    r"overview\s+(?:of|on)|(?:give\s+me\s+)?(?:the\s+|some\s+)?background\s+(?:on|to|of)|summar(?:y|ise|ize)|account|prepare\s+me|how\s+is\b.{1,40}\bdoing|was\s+ist\s+los\s+bei|qué\s+pasa\s+con)\b",
     re.IGNORECASE,
+)
+# What somebody will do with the answer is not what is asked about.
+AFTERWARDS: Final = re.compile(
+    r"\b(?:before|so\s+that|ahead\s+of|bevor|antes\s+de\s+que)\s+(?:i|we|my|our|the|ich|wir|mein\w*|unser\w*)\b.*$",
+    re.IGNORECASE | re.DOTALL,
 )
 BROAD: Final = re.compile(
     r"\b(?:main|most|common|top|biggest|major|key|frequent|typical|themes?|topics?|overall|issues|complaints|problems|pain\s+points|"

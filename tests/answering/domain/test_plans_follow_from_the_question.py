@@ -181,3 +181,25 @@ def test_any_question_has_a_plan_and_always_the_same(question: str, as_of: date)
 
     assert once == plan(question, vocabulary=VOCABULARY, as_of=as_of)
     assert once.tools[-1].tool is Tool.SEARCH
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end", "interval"),
+    [
+        ("Is parking mentioned more in January 2026 than in February 2026?", "2026-01-01", "2026-03-01", "month"),
+        ("Was parking worse in Q1 2025 than in Q2 2025?", "2025-01-01", "2025-07-01", "quarter"),
+    ],
+)
+def test_two_periods_are_compared_as_the_ends_of_a_trend(question: str, start: str, end: str, interval: str) -> None:
+    plan = planned(question)
+
+    assert plan.intent is Intent.TREND
+    assert plan.interval.value == interval
+    assert len(plan.inferred.compared) == 2
+    assert plan.inferred.as_filters() == {"occurred_from": start, "occurred_to": end}
+    assert [facet.text for facet in plan.facets] == ["parking"]
+
+
+def test_a_topic_at_an_account_is_asked_about_and_not_the_account() -> None:
+    assert planned("Tell me about parking at NEAS.").intent is Intent.WHAT
+    assert planned("Tell me about NEAS.").intent is Intent.ACCOUNT_CONTEXT
