@@ -111,6 +111,7 @@ def terminal(answer: Mapping[str, Any]) -> list[str]:
             ("- " if answer.get("points") and claim != point["heading"] else "") + _terminal_claim(claims[claim])
             for claim in point["claims"]
         ]
+        lines.append("")
     lines += [on_one_line(f"Not answered: {each['message']}.") for each in answer.get("not_answered", ())]
     if answer.get("not_answered"):
         lines.append("")

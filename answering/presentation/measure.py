@@ -68,7 +68,7 @@ def undated_text(undated: int, query: Json) -> str:
     if not undated:
         return ""
     without = f"{undated:,} of them {'has' if undated == 1 else 'have'} no date of their own"
-    if query.get("parts"):
+    if "first" in query.get("parts", {}):
         return f"{without} and {'stands' if undated == 1 else 'stand'} in no interval of the trend"
     if _has_period(query):
         return f"{without} and count{'s' if undated == 1 else ''} on the day of receipt"

@@ -187,6 +187,7 @@ _FORMS = (
     "How many records mention {word} in March 2025?",
     "What are the main themes?",
     "Why do people want a zeppelin?",
+    "Who mentions {word}?",
 )
 
 
@@ -206,7 +207,8 @@ def test_an_answer_and_a_refusal_count_what_sql_does(ledger, caller, now, client
         asked = (question, scope)
         kinds[answer["outcome"]] = kinds.get(answer["outcome"], 0) + 1
         for measure in (claim["measure"] for claim in answer["claims"] if claim["measure"]):
-            kinds["measure"] = kinds.get("measure", 0) + 1
+            for kind in ("measure", *measure["components"], *(measure["query"].keys() & {"near_duplicates_of"})):
+                kinds[kind] = kinds.get(kind, 0) + 1
             _check_measure(ledger, measure, asked)
         matching = answer["matching"]
         admitted = program.get(f"/api/v1/measures/{matching['query_id']}").json()
@@ -221,6 +223,8 @@ def test_an_answer_and_a_refusal_count_what_sql_does(ledger, caller, now, client
         _check_lead(ledger, form, word, scope, answer)
 
     assert kinds["measure"] > QUESTIONS / 2
+    assert min(kinds["of"], kinds["recent"], kinds["account_1"], kinds["first_of"]) > 2
+    assert kinds["near_duplicates_of"] > 0
     assert kinds["nearest_topics"] > 20
     assert kinds["suggestions"] > 2
     assert min(kinds["answered"], kinds["refused"]) > 10

@@ -116,7 +116,7 @@ def _wrong_noun(text: str, measure: Measure) -> str | None:
     unit = measure.unit
     records = {float(n) for n in (measure.value, measure.denominator, *measure.components.values()) if n is not None}
     for match in _OF_RECORDS.finditer(text):
-        if not {v for q in quantities(match["number"]) for v in q.values} <= records:
+        if not {v for q in quantities(match["number"]) for v in q.values} & records:
             return f"{match.group()} is no number of {unit} that its query counts"
     for match in _COUNTED_NOUN.finditer(text):
         noun = fold(match["noun"])

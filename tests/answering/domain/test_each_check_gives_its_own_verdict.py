@@ -220,6 +220,14 @@ def test_the_sentence_of_a_measure_says_nothing_else(text: str) -> None:
     assert not _measured(text).supported
 
 
+def test_thousands_are_read_as_such() -> None:
+    measure = replace(COUNTED, value=1234, denominator=6169)
+    claim = Claim(1, ClaimKind.MEASURE, "1,234 of 6,169 records mention “lid”.", measure=measure)
+    result = MeasureResult(1234, people=5, accounts=3, denominator=6169)
+
+    assert ground(Draft((claim,), "m"), [], measure_results={1: result}).claims[0].supported
+
+
 def _measured(text: str):  # type: ignore[no-untyped-def]
     result = MeasureResult(6, people=5, accounts=3, denominator=40)
     claim = Claim(1, ClaimKind.MEASURE, text, measure=COUNTED)
