@@ -160,6 +160,7 @@ def otherwise(plan: Plan, leans: Leanings, evidence: Sequence[Hit]) -> list[Topi
         len({hit.person for hit in hits if hit.person}),
         len({hit.account for hit in hits if hit.account}),
         opposed[:LISTED_DOC_IDS],
+        undated=sum(not hit.has_date for hit in hits),
     )
     measure = measured(
         count,

@@ -67,7 +67,8 @@ def what_is_missing(run: Progress, stopped: Stopped) -> str | None:
         # No record holds a whole phrase: its words by themselves.
         words = [word for facet in facets for word in facet.split() if not is_stance(word)]
         held = [(word, count) for word, count in zip(words, _mentions(run, words, FilterSet()), strict=True) if count]
-    discussed = " and ".join(f"“{facet}” ({count:,} record{'s' if count != 1 else ''})" for facet, count in held[:2])
+    # How many they are stands beside a suggestion, with the query that counts them: a number here would have none.
+    discussed = " and ".join(f"“{facet}”" for facet, _ in held[:2])
     if stopped.is_scope:
         within = "; ".join(f"{chip.name} {chip.value}" for chip in chips(run.filters.as_json()))
         return f"the records discuss {discussed or 'this'}, but not within {within}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -347,7 +347,26 @@ def _spoilt(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _refusal_message(answer: dict[str, Any]) -> Iterator[str]:
     refusal = answer["refusal"]
     gate = {round(float(each), 2) for each in (refusal["value"], refusal["floor"]) if each is not None}
-    yield from _unbound(refusal["message"], gate)
+    yield from _unbound(_without_filters(refusal["message"], answer["searched"]["filters"]), gate)
+    asked = set(numerals(re.sub(r"\W", " ", answer["question"])))
+    for suggestion in refusal["suggestions"]:
+        said = set(numerals(re.sub(r"\W", " ", suggestion.get("question") or "")))
+        if not said <= asked:
+            yield f"{suggestion.get('question')!r} has numbers that {answer['question']!r} hasn't"
+
+
+def _without_filters(text: str, *known: dict[str, Any]) -> str:
+    """Take the dates and the values of filters out of a text, where they stand unquoted as the filters have them."""
+    for filters in known:
+        for name, moment in filters.items():
+            if name in ("occurred_from", "occurred_to"):
+                at = datetime.fromisoformat(moment)
+                shown = at - timedelta(days=name == "occurred_to")
+                word = "from" if name == "occurred_from" else "until"
+                text = text.replace(f"{word} {shown.day} {shown:%b} {shown.year}", " ")
+        for name, values in (filters.get("facets") or {}).items():
+            text = text.replace(f"{name} {', '.join(map(str, values))}", " ")
+    return text
 
 
 def _markdown(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
@@ -401,7 +420,7 @@ def _terminal(answer: dict[str, Any], bound: Bound) -> Iterator[str]:
     if answer["refusal"]:
         refusal = answer["refusal"]
         gate = {round(float(each), 2) for each in (refusal["value"], refusal["floor"]) if each is not None}
-        yield from _unbound(lines[1], gate)
+        yield from _unbound(_without_filters(lines[1], answer["searched"]["filters"]), gate)
         counted = [*refusal["nearest_topics"], *refusal["suggestions"]]
         stated = [line for line in lines[2:] if line.startswith("- ")]
         for each, line in zip(counted, stated, strict=True):
@@ -461,7 +480,11 @@ def _page(answer: dict[str, Any], page: str, bound: Bound) -> Iterator[str]:
         refusal = answer["refusal"]
         counts = [each["count"] for each in (*refusal["nearest_topics"], *refusal["suggestions"])]
         gate = [round(float(each), 2) for each in (refusal["value"], refusal["floor"]) if each is not None]
-        yield from _unbound(refused, [*map(float, counts), *gate])
+        for question in sorted({each["question"] for each in refusal["suggestions"] if each.get("question")}):
+            # It has no numbers but those of the question that was asked.
+            refused = refused.replace(question, " ")
+        known = [answer["searched"]["filters"], *(each["filters"] for each in refusal["suggestions"])]
+        yield from _unbound(_without_filters(refused, *known), [*map(float, counts), *gate])
 
 
 def _behind(page: str, browser: Any, bound: Bound, followed: set[str]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from answering.domain.grounding.containment import (
     share_held,
     term_weights,
 )
-from answering.domain.grounding.dates import dates_stated, missing_date
+from answering.domain.grounding.dates import dates_stated, missing_date, missing_weekday
 from answering.domain.grounding.denial import denial_conflict, order_conflict
 from answering.domain.grounding.entities import HeldWords, held_words, missing_names, names
 from answering.domain.grounding.quantifiers import invented_superlative, quantifier_conflict
@@ -194,6 +194,7 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
     undated, dates = _without_known_dates(claim, cited)
     cited_records = (float(subject.records),) if subject.records > 1 else ()
     number = missing_quantity(undated, cited.numbers, bound=(*subject.bound_numbers, *cited_records))
+    weekday = missing_weekday(claim, cited.whole)
     ordinal = missing_ordinal(undated, cited.whole, cited.numbers)
     rate = missing_rate(undated, cited.whole)
     absent = missing_names(undated, cited.words, language=language)
@@ -201,7 +202,11 @@ def _check_sentence(claim: str, cited: _Cited, *, floor: float, language: str) -
     most = invented_superlative(claim, cited.whole)
     swapped = swapped_roles(claim, cited.whole, language=language)
     checks = [
-        _verdict(Check.DATE, f"neither the cited text nor its record is of “{dates}”" if dates else None),
+        _verdict(
+            Check.DATE,
+            f"neither the cited text nor its record is of “{dates}”" if dates else None,
+            f"the cited text names another day than {weekday}" if weekday else None,
+        ),
         _verdict(
             Check.NUMBER,
             f"the number {number.surface} isn't in the cited text" if number else None,

@@ -26,6 +26,20 @@ _PATTERNS: Final = tuple(
         rf"(?<![\w.,£$€-])(?P<year>{_YEAR})(?![\d%-]|[.,]\d|\s*(?:%|per\s?cent|people|records|[£$€]))",
     )
 )
+_NUMERIC: Final = re.compile(r"(?<!\d)\d{1,2}[./-]\d{1,2}(?:[./-]\d{2,4})?(?!\d)")
+_WEEKDAYS: Final = {
+    form: number
+    for number, forms in enumerate(
+        (
+            "monday mon mondays montag montags lunes", "tuesday tue tues tuesdays dienstag dienstags martes",
+            "wednesday wed weds wednesdays mittwoch mittwochs miércoles", "thursday thu thur thurs thursdays donnerstag donnerstags jueves",
+            "friday fri fridays freitag freitags viernes", "saturday sat saturdays samstag samstags sonnabend sábado sábados",
+            "sunday sun sundays sonntag sonntags domingo domingos",
+        )
+    )
+    for form in forms.split()
+}  # fmt: skip
+_WEEKDAY: Final = re.compile(rf"\b(?:{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
 _QUARTER_MONTHS: Final = 3
 
 
@@ -111,12 +125,24 @@ def missing_date(claim: str, texts: Sequence[str], days: Sequence[date]) -> str 
     theirs = [stated for text in texts for stated in dates_stated(text)]
     numbers = {value for text in texts for quantity in quantities(text) for value in quantity.values}
     for stated in claimed:
-        if stated not in held and not _is_there_in_parts(stated, theirs, numbers):
+        if stated not in held and not _is_there_in_parts(
+            stated, theirs, numbers, is_written_in_numbers=any(_NUMERIC.search(text) for text in texts)
+        ):
             return stated.surface
     return None
 
 
-def _is_there_in_parts(stated: StatedDate, theirs: Sequence[StatedDate], numbers: set[float]) -> bool:
+def missing_weekday(claim: str, texts: Sequence[str]) -> str | None:
+    """Return a day of the week that a claim names and the text, naming others, doesn't; else None."""
+    theirs = {_WEEKDAYS[m.group().lower()] for text in texts for m in _WEEKDAY.finditer(text)}
+    if not theirs:
+        return None
+    return next((m.group() for m in _WEEKDAY.finditer(claim) if _WEEKDAYS[m.group().lower()] not in theirs), None)
+
+
+def _is_there_in_parts(
+    stated: StatedDate, theirs: Sequence[StatedDate], numbers: set[float], *, is_written_in_numbers: bool
+) -> bool:
     if stated.quarter:
         return False
     if stated.year and not any(other.year == stated.year for other in theirs) and float(stated.year) not in numbers:
@@ -124,7 +150,7 @@ def _is_there_in_parts(stated: StatedDate, theirs: Sequence[StatedDate], numbers
     if stated.month is None:
         return True
     same_month = [other for other in theirs if other.month == stated.month]
-    if not same_month and float(stated.month) not in numbers:
+    if not same_month and not (is_written_in_numbers and float(stated.month) in numbers):
         return False
     if any(other.year and stated.year and other.year != stated.year for other in same_month):
         return False

@@ -106,7 +106,10 @@ _UNITS: Final = {
         "year": "year years yr yrs jahr jahre jahren año años an ans année années",
         "percent": "% percent pct prozent",
         "dollar": "$ usd dollar dollars",
-        "pound": "£ gbp pound pounds",
+        "pound": "£ gbp pound pounds quid pfund libra libras",
+        "penny": "p pence penny pennies",
+        "morning": "am a.m",
+        "afternoon": "pm p.m",
         "euro": "€ eur euro euros",
         "yen": "¥ jpy yen",
         "kilometre": "km kilometre kilometres kilometer kilometers",
@@ -117,7 +120,7 @@ _UNITS: Final = {
         "pound_weight": "lb lbs",
         "ounce": "oz ounce ounces",
         "litre": "l litre litres liter liters litro litros",
-        "millilitre": "ml millilitre millilitres milliliter",
+        "millilitre": "ml millilitre millilitres milliliter mililitro mililitros",
         "centimetre": "cm centimetre centimetres centimeter zentimeter",
         "degree": "° °c degree degrees grad grados",
         "point": "point points pts punkt punkte punkten punto puntos",
@@ -137,6 +140,10 @@ _NUMERAL: Final = re.compile(
 )
 _UNIT_AFTER: Final = re.compile(r"(?:st|nd|rd|th|s)?[\s-]{0,2}(%|[$£€¥]|per\s?cent|[^\W\d_]+)", re.IGNORECASE)
 _GROUPED: Final = re.compile(r"\d{1,3}([.,'’\u00a0\u202f ])\d{3}(?:\1\d{3})*$")
+_BEFORE_A_MONTH: Final = re.compile(
+    r"\b(?:in|since|until|till|from|by|to|of|last|this|next|early|mid|late|during|end\s+of|im|seit|bis|ab|en|desde|hasta)[\s-]+$",
+    re.IGNORECASE,
+)
 _MONTH_WORD: Final = re.compile(r"\b[^\W\d_]{3,10}\b")
 _ROUND_ABOUT: Final = re.compile(
     r"\b(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.?|close to|rund|etwa|fast|unos|unas|casi)\s*[$£€¥]?$",
@@ -326,7 +333,8 @@ def months_named(text: str) -> dict[int, str]:
         if month is None or not word[0].isupper():
             continue
         near = text[max(0, match.start() - 6) : match.end() + 6]
-        if len(word) > 4 or any(c.isdigit() for c in near):
+        is_placed = _BEFORE_A_MONTH.search(text[: match.start()])
+        if len(word) > 4 or any(c.isdigit() for c in near) or is_placed:
             found[month] = word
     return found
 

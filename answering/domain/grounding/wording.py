@@ -58,7 +58,7 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
         return None
     asked = fold(json.dumps(dict(measure.query), ensure_ascii=False, default=str)).replace("_", " ")
     for quoted in _QUOTED.findall(text):
-        if not _is_asked(quoted[1:-1], asked, least=_HALF):
+        if not _is_asked(quoted[1:-1], asked, least=_MOST_OF_IT):
             return f"the claim is about {quoted}, its query isn't"
     unquoted = _QUOTED.sub(" ", text)
     plain = unquoted
@@ -94,7 +94,7 @@ def _is_asked(said: str, asked: str, *, least: float = 1.0) -> bool:
 
 _PARTS: Final = re.compile(r"[^\W_]+")
 _STEM: Final = 3
-_HALF: Final = 0.5
+_MOST_OF_IT: Final = 0.6
 
 
 def _is_dated(stated: StatedDate, asked: str) -> bool:
