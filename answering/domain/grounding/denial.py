@@ -156,8 +156,23 @@ def _affirms_what_is_denied(
 def order_conflict(claim: str, texts: Sequence[str]) -> str | None:
     """Say which word of before and after, or course of two numbers, the cited text has the other way round."""
     whole = "\n".join(texts)
-    for ours, theirs in ((_BEFORE, _AFTER), (_AFTER, _BEFORE), (_MORE, _LESS), (_LESS, _MORE)):
+    for ours, theirs in (
+        (_BEFORE, _AFTER),
+        (_AFTER, _BEFORE),
+        (_MORE, _LESS),
+        (_LESS, _MORE),
+        (_GAIN, _LOSS),
+        (_LOSS, _GAIN),
+    ):
         match = ours.search(claim)
+        if (
+            match
+            and ours is _BEFORE
+            and match.group().lower() in _PLAINLY
+            and not _ANY_BEFORE.search(whole)
+            and not _AFTER.search(claim)
+        ):
+            return f"the claim says “{match.group().lower()}”, the record tells no such order"
         if match and not theirs.search(claim) and not ours.search(whole) and theirs.search(whole):
             return f"the claim says “{match.group().lower()}”, the record “{theirs.search(whole).group().lower()}”"  # type: ignore[union-attr]  # it was found above
     course = _COURSE.search(claim)
@@ -169,6 +184,12 @@ def order_conflict(claim: str, texts: Sequence[str]) -> str | None:
     return None
 
 
+_PLAINLY: Final = frozenset(("before", "bevor", "vor", "antes de", "avant"))
+_ANY_BEFORE: Final = re.compile(
+    r"\b(?:before\w*|until|till?|prior|ahead|by|earl\w+|ago|already|pre\w*|yet|eve|advance|first|tomorrow|still|due|vor\w*|bevor|bis|früh\w*|schon|erst|zuerst|antes|hasta|ya|previ\w*|avant)\b"
+    r"|(?<=\d)\s*[-–]\s*\d",
+    re.IGNORECASE,
+)
 _MORE: Final = re.compile(
     r"\b(?:more(?!\s+or)|above|exceed\w*|greater|higher|dearer|longer|pricier|increase\w*|up\s+by|scaled\s+up|mehr|teurer|höher|länger|más|subid\w+|sub(?:e|en|ió)|caro)\b",
     re.IGNORECASE,
@@ -183,6 +204,14 @@ _BEFORE: Final = re.compile(
 )
 _AFTER: Final = re.compile(
     r"\b(?:after(?!\s+all)|afterwards|since|following|once|then|later|from|nach|nachdem|seit|tras|después\s+de|desde|après|depuis)\b",
+    re.IGNORECASE,
+)
+_GAIN: Final = re.compile(
+    r"\b(?:sav(?:e|es|ed|ing)|gain\w*|win|won|found|kept|keeps?|stay\w*|join\w*|liked|likes|prais\w+|lob\w*|on\s+time|pünktlich\w*|puntual\w*)\b",
+    re.IGNORECASE,
+)
+_LOSS: Final = re.compile(
+    r"\b(?:los(?:es?|t|ing)|wast\w+|left|leav\w+|quit|dislik\w+|criticis\w+|tadel\w*|late\w*|verspät\w*|unpünktlich\w*|tarde)\b",
     re.IGNORECASE,
 )
 _COURSE: Final = re.compile(
