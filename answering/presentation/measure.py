@@ -55,6 +55,8 @@ def what_is_counted(query: Json) -> str:
         return "the records that the answer joined, because they say the same"
     said = " and ".join(found.mentions)
     what = f"records that hold {said}, in any form of the word" if said else "every record"
+    if query.get("near_duplicates_of"):
+        what = f"records that say in nearly the same words what {query['near_duplicates_of']} says"
     within = "; ".join(f"{chip.name} {chip.value}" for chip in found.chips)
     return f"{what} ({within})" if within else what
 

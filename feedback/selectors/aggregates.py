@@ -134,6 +134,7 @@ def count_each(*, corpus: Corpus, selections: Sequence[Selection]) -> list[Count
             " UNION ALL ".join(
                 _within_slices(
                     "SELECT %s::integer, count(*), count(DISTINCT m.person), count(DISTINCT m.account),"
+                    " count(*) FILTER (WHERE NOT m.has_date),"
                     f" (array_agg(m.external_id ORDER BY m.occurred_at DESC, m.external_id))[1:{LISTED}]"
                     f"  FROM feedback_matching(%s, %s::jsonb, %s::jsonb) m {_condition(selections[place])}",
                     selections[place],
@@ -142,8 +143,8 @@ def count_each(*, corpus: Corpus, selections: Sequence[Selection]) -> list[Count
             ),
             values,
         )
-        for place, value, people, accounts, doc_ids in cursor.fetchall():
-            found[place] = Count(value, people, accounts, tuple(doc_ids or ()))
+        for place, value, people, accounts, undated, doc_ids in cursor.fetchall():
+            found[place] = Count(value, people, accounts, tuple(doc_ids or ()), undated=undated)
             remember(keys[place], found[place])
     return [count for count in found if count is not None]
 

@@ -105,7 +105,7 @@ def test_the_message_says_what_the_records_discuss_and_where_not(loaded, caller,
 
     assert refused["refusal"]["reason"] == "insufficient_evidence"
     assert refused["refusal"]["message"] == (
-        "no indexed feedback matched: the records discuss “voucher” (1 record), but not within source survey"
+        "no indexed feedback matched: the records discuss “voucher”, but not within source survey"
     )
 
 

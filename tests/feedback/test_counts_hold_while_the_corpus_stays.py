@@ -197,7 +197,12 @@ def test_counted_together_or_by_group_a_selection_has_the_count_that_it_has_alon
     ingest(
         *(
             factories.make_document(
-                f"d{n}", "Parking was full.", themes=["Parking", f"Theme {n % 2}"], account=f"A{n % 3}"
+                f"d{n}",
+                "Parking was full.",
+                themes=["Parking", f"Theme {n % 2}"],
+                account=f"A{n % 3}",
+                # Records without a date of their own are counted as such, by whichever way.
+                occurred_at=None if n % 2 else "2026-01-12",
             )
             for n in range(5)
         )
