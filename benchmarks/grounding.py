@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -103,13 +104,13 @@ def good_claims(rules: GroundingRules) -> Iterator[tuple[str, Claim, ClaimVerdic
             yield str(line["id"]), claim, verdict
 
 
-def spoiled_rows(rules: GroundingRules, *, seed: int) -> Iterator[Row]:
-    """Yield, for each way to spoil a draft, how often it was let through."""
+def spoiled_rows(rules: GroundingRules, *, seed: int, every: int = 1) -> Iterator[Row]:
+    """Yield, for each way to spoil a draft, how often it was let through; with `every` 3 a third of the drafts is tried."""
     corpus = load()
     for kind in RULES:
         tried = 0
         passed = []
-        for draft_id, spoiled in mutations(kind, corpus, seed=seed):
+        for draft_id, spoiled in islice(mutations(kind, corpus, seed=seed), 0, None, every):
             tried += 1
             grounding = judge(spoiled.draft, spoiled.evidence, spoiled.measures, rules, spoiled)
             verdict = next(v for v in grounding.claims if v.id == spoiled.claim_id)
