@@ -10,7 +10,8 @@ from answering.domain.grounding.calibration import (
 )
 from answering.domain.grounding.checker import Subject, check_claim
 from answering.domain.grounding.containment import Nearness
-from answering.domain.grounding.draft import GroundingContext, Repair, ground, prune, repair, unbound_number
+from answering.domain.grounding.draft import GroundingContext, Repair, ground, prune, repair
+from answering.domain.grounding.measured import unbound_number
 from answering.domain.grounding.verdicts import (
     Check,
     CheckVerdict,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -101,17 +101,6 @@ def _number(groups: Mapping[str, str | None], name: str) -> int | None:
     return int(digits) if digits else None
 
 
-def borne_out(claimed: Iterable[StatedDate], texts: Sequence[str], days: Sequence[date]) -> list[StatedDate]:
-    """Return the claimed dates that a text states or that one of the records' own days lies in."""
-    theirs = [stated for text in texts for stated in dates_stated(text)]
-    return [
-        stated
-        for stated in claimed
-        if any(stated.agrees_with(other) for other in theirs)
-        or (any(stated.holds(day) for day in days) and not (stated.is_bare_month and any(o.month for o in theirs)))
-    ]
-
-
 def missing_date(claim: str, texts: Sequence[str], days: Sequence[date]) -> str | None:
     """Return the first date of a claim that neither the text nor the records' own days bear out; else None.
 
@@ -121,13 +110,17 @@ def missing_date(claim: str, texts: Sequence[str], days: Sequence[date]) -> str 
     claimed = dates_stated(claim)
     if not claimed:
         return None
-    held = borne_out(claimed, texts, days)
     theirs = [stated for text in texts for stated in dates_stated(text)]
+    names_months = any(other.month for other in theirs)
     numbers = {value for text in texts for quantity in quantities(text) for value in quantity.values}
+    is_written_in_numbers = any(_NUMERIC.search(text) for text in texts)
     for stated in claimed:
-        if stated not in held and not _is_there_in_parts(
-            stated, theirs, numbers, is_written_in_numbers=any(_NUMERIC.search(text) for text in texts)
-        ):
+        if any(stated.agrees_with(other) for other in theirs):
+            continue
+        # A bare month beside months that the text names is one of these, not the record's own.
+        if any(stated.holds(day) for day in days) and not (stated.is_bare_month and names_months):
+            continue
+        if not _is_there_in_parts(stated, theirs, numbers, is_written_in_numbers=is_written_in_numbers):
             return stated.surface
     return None
 

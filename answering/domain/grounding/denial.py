@@ -95,12 +95,14 @@ def denial_conflict(claim: str, texts: Sequence[str], kin: Kin, *, language: str
     sentence that speaks most of the matter or next to it will do, or a word there that denies without saying so
     ("failed", "still waiting", "too short"). What the text denies the claim may not affirm.
     """
+    ours = _denials(claim, language)
+    if not ours and not any(_NEGATOR.search(text) for text in texts):
+        return None
     theirs = [
         _Sentence(text[s.start : s.end], tuple(_denials(text[s.start : s.end], language)), language)
         for text in texts
         for s in sentences(text)
     ]
-    ours = _denials(claim, language)
     for denial in ours:
         if not _is_denied(denial, claim.lower(), theirs, kin):
             reached = denial.reached[0] if denial.reached else "…"
@@ -156,32 +158,26 @@ def _affirms_what_is_denied(
 def order_conflict(claim: str, texts: Sequence[str]) -> str | None:
     """Say which word of before and after, or course of two numbers, the cited text has the other way round."""
     whole = "\n".join(texts)
-    for ours, theirs in (
-        (_BEFORE, _AFTER),
-        (_AFTER, _BEFORE),
-        (_MORE, _LESS),
-        (_LESS, _MORE),
-        (_GAIN, _LOSS),
-        (_LOSS, _GAIN),
-    ):
-        match = ours.search(claim)
-        if (
-            match
-            and ours is _BEFORE
-            and match.group().lower() in _PLAINLY
-            and not _ANY_BEFORE.search(whole)
-            and not _AFTER.search(claim)
-        ):
-            return f"the claim says “{match.group().lower()}”, the record tells no such order"
-        if match and not theirs.search(claim) and not ours.search(whole) and theirs.search(whole):
-            return f"the claim says “{match.group().lower()}”, the record “{theirs.search(whole).group().lower()}”"  # type: ignore[union-attr]  # it was found above
+    for one, other in ((_BEFORE, _AFTER), (_MORE, _LESS), (_GAIN, _LOSS)):
+        for ours, theirs in ((one, other), (other, one)):
+            said = ours.search(claim)
+            if said is None or theirs.search(claim):
+                continue
+            if said.group().lower() in _PLAINLY and not _ANY_BEFORE.search(whole):
+                return f"the claim says “{said.group().lower()}”, the record tells no such order"
+            opposite = theirs.search(whole)
+            if opposite and not ours.search(whole):
+                return f"the claim says “{said.group().lower()}”, the record “{opposite.group().lower()}”"
     course = _COURSE.search(claim)
-    if course:
-        first, last = (max(quantities(course[name])[0].values) for name in ("first", "last"))
-        rises = bool(_RISING.search(course["verb"]))
-        if first != last and (last > first) != rises:
-            return f"the claim says “{course['verb'].lower()}” of {course['first']} and {course['last']}"
-    return None
+    if course is None:
+        return None
+    ends = [quantities(course[name]) for name in ("first", "last")]
+    if not all(ends):
+        return None
+    first, last = (max(found[0].values) for found in ends)
+    if first == last or (last > first) == bool(_RISING.search(course["verb"])):
+        return None
+    return f"the claim says “{course['verb'].lower()}” of {course['first']} and {course['last']}"
 
 
 _PLAINLY: Final = frozenset(("before", "bevor", "vor", "antes de", "avant"))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Draft, Evidence, Measure
+from answering.domain.claims import MARKER, Citation, Claim, ClaimKind, Draft, Evidence
 from answering.domain.grounding.checker import Subject, check_analysed
 from answering.domain.grounding.containment import AnalysedText, Nearness, analyse
 from answering.domain.grounding.entities import foreign_account
-from answering.domain.grounding.quantities import quantities
+from answering.domain.grounding.measured import (
+    QUOTED,
+    asked_with,
+    measure_mismatch,
+    said_beyond_the_count,
+    unbound_number,
+)
 from answering.domain.grounding.shape import holds_markup, misshapen
 from answering.domain.grounding.verdicts import (
     FAILURE_OF,
@@ -31,12 +35,10 @@ from answering.domain.grounding.verdicts import (
     SupportingSpan,
     Verdict,
 )
-from answering.domain.grounding.wording import said_beyond_the_count
 from answering.domain.outcome import NO_CLAIMS_TEXT
 from feedback.domain.text import fold
 
 _NO_RESULTS: Final[Mapping[int, MeasureResult]] = {}
-_QUOTED_WORDS: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
 _DEFAULT_RULES: Final = GroundingRules()
 # From this support on a citation needs no comparison with what else was retrieved.
 _PLAINLY_HELD: Final = 0.8
@@ -146,23 +148,6 @@ def prune(draft: Draft, grounding: Grounding) -> Draft:
     return repair(draft, grounding).draft
 
 
-def unbound_number(text: str, measure: Measure | None) -> str | None:
-    """Return the first number of a text that is neither quoted nor made by the measure's query; else None.
-
-    Numbers that the query itself was asked with (a year, a limit) count as made by it.
-    """
-    made = set(measure.numbers()) if measure else set()
-    if measure:
-        made |= {v for q in quantities(_asked(measure).replace("-", " ").replace("T", " ")) for v in q.values}
-        if measure.denominator:
-            made |= _shares(measure)
-    unquoted = _QUOTED_WORDS.sub(lambda m: " " * len(m.group()), text)
-    shares = _shares(measure) if measure else set()
-    return next(
-        (q.surface for q in quantities(unquoted) if not q.values & (shares if q.unit == "percent" else made)), None
-    )
-
-
 class _Judge:
     """The evidence of one draft, cut up once however many claims cite it."""
 
@@ -180,7 +165,7 @@ class _Judge:
             reason = "the claim's text holds a citation marker of its own"
             return _failed(claim, FailureCode.INVALID_SHAPE, reason, Check.SHAPE)
         # A count quotes themes, accounts and filters as the records have them: these words are not its own.
-        own = _QUOTED_WORDS.sub(" ", claim.text) if claim.kind is ClaimKind.MEASURE else claim.text
+        own = QUOTED.sub(" ", claim.text) if claim.kind is ClaimKind.MEASURE else claim.text
         if claim.kind is not ClaimKind.QUOTE and holds_markup(own):
             return _failed(claim, FailureCode.INVALID_SHAPE, "the claim holds markup or a link", Check.SHAPE)
         unknown = [c for c in claim.citations if c.evidence_id not in self._evidence]
@@ -241,11 +226,11 @@ class _Judge:
         bound: tuple[float, ...] = ()
         periods = ""
         if claim.measure:
-            mismatch = _measure_mismatch(claim.measure, result)
+            mismatch = measure_mismatch(claim.measure, result)
             if mismatch:
                 return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
             bound = claim.measure.numbers()
-            periods = _asked(claim.measure)
+            periods = asked_with(claim.measure)
         distinct = list(dict.fromkeys(claim.citations))
         union = self._check(claim, distinct, bound, periods)
         if union.supported:
@@ -311,10 +296,10 @@ class _Judge:
         """A measure is right when its query, run again, gives the same numbers and the text states no others."""
         if claim.measure is None:
             return _failed(claim, FailureCode.INVALID_SHAPE, "a measure without its query", Check.SHAPE)
-        shape = misshapen(_QUOTED_WORDS.sub(" ", claim.text), question=self._context.question)
+        shape = misshapen(QUOTED.sub(" ", claim.text), question=self._context.question)
         if shape:
             return _failed(claim, FailureCode.INVALID_SHAPE, shape, Check.SHAPE)
-        mismatch = _measure_mismatch(claim.measure, result)
+        mismatch = measure_mismatch(claim.measure, result)
         if mismatch:
             return _failed(claim, FailureCode.MEASURE_MISMATCH, mismatch, Check.MEASURE)
         number = unbound_number(claim.text, claim.measure)
@@ -414,35 +399,6 @@ def _without(claim: Claim, numbers: Container[int]) -> Claim:
     if claim.kind is not ClaimKind.QUOTE:
         return replace(claim, citations=citations)
     return replace(claim, citations=citations, merged_count=len({c.evidence_id for c in citations}), measure=None)
-
-
-def _measure_mismatch(measure: Measure, result: MeasureResult | None) -> str | None:
-    """Say in which number a measure differs from its query run again; None when in none."""
-    if result is None:
-        return "the query behind the number could not be run again"
-    for name, said, found in (
-        ("value", measure.value, result.value),
-        ("people", measure.people, result.people),
-        ("accounts", measure.accounts, result.accounts),
-        ("denominator", measure.denominator, result.denominator),
-        *((key, said, result.components.get(key)) for key, said in measure.components.items()),
-    ):
-        if said is not None and (found is None or abs(said - found) > 1e-9 * max(1.0, abs(said))):
-            return f"the query run again gives {name} {found}, the claim says {said:g}"
-    return None
-
-
-def _asked(measure: Measure) -> str:
-    """Return the words and dates that a measure's query was asked with."""
-    return json.dumps(dict(measure.query), default=str)
-
-
-def _shares(measure: Measure) -> set[float]:
-    """Return the shares of the denominators as whole and as one-decimal percents."""
-    wholes = [measure.denominator, *(measure.components.get(f"{name}_of") for name in measure.components)]
-    parts = [measure.value, *measure.components.values()]
-    percents = [100 * part / whole for part in parts for whole in wholes if whole]
-    return {number for percent in percents for number in (float(round(percent)), round(percent, 1))}
 
 
 def _failed(

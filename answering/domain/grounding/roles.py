@@ -33,7 +33,8 @@ def swapped_roles(claim: str, cited: Sequence[str], *, language: str = "en") -> 
     ours = _deeds(claim, language)
     if not ours:
         return None
-    theirs = [deed for text in cited for deed in _deeds(text, language)]
+    pairs = [(deed.doer, deed.other) for deed in ours]
+    theirs = [deed for text in cited for deed in _deeds(text, language, pairs=pairs)]
     for deed in ours:
         same = [t for t in theirs if t.stems & deed.stems and {t.doer, t.other} == {deed.doer, deed.other}]
         if same and all(t.doer != deed.doer for t in same):
@@ -41,10 +42,15 @@ def swapped_roles(claim: str, cited: Sequence[str], *, language: str = "en") -> 
     return None
 
 
-def _deeds(text: str, language: str) -> list[_Deed]:
+def _deeds(text: str, language: str, *, pairs: Sequence[tuple[str, str]] | None = None) -> list[_Deed]:
+    """List the deeds that a text tells, with `pairs` only from sentences that hold both names of a pair."""
     found = []
     for sentence in sentences(text):
         words = text[sentence.start : sentence.end]
+        if pairs is not None:
+            folded = fold(words)
+            if not any(one in folded and other in folded for one, other in pairs):
+                continue
         opening = [token for token in content_tokens(words, language)[:1] if token.surface[:1].isupper()]
         named = list(dict.fromkeys([*(token.surface for token in opening), *names(words, language=language)]))
         places = [

@@ -1,4 +1,4 @@
-"""Say what the sentence of a measure may say: what its query counts, and nothing about it that wasn't counted."""
+"""Verify a measure: its query run again gives the same, and its sentence says what the query counts and no more."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 from answering.domain.claims import Measure
 from answering.domain.grounding.dates import StatedDate, dates_stated
 from answering.domain.grounding.quantities import quantities
+from answering.domain.grounding.verdicts import MeasureResult
 from feedback.domain.text import fold
 
 # Words that say how something is counted. Everything else has to come from the query.
@@ -35,7 +36,7 @@ _WIDE: Final = re.compile(
 )
 _DAY: Final = re.compile(r"((?:19|20)\d{2})-(\d{2})-(\d{2})")
 _END: Final = re.compile(r"occurred to\W+((?:19|20)\d{2})-(\d{2})-(\d{2})")
-_QUOTED: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
+QUOTED: Final = re.compile(r"[“\"„«][^“”\"„«»]*[”\"“»]")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOUNS: Final[Mapping[str, frozenset[str]]] = {
     "people": frozenset(
@@ -58,10 +59,10 @@ def said_beyond_the_count(text: str, measure: Measure) -> str | None:
     if "count" not in measure.query:
         return None
     asked = fold(json.dumps(dict(measure.query), ensure_ascii=False, default=str)).replace("_", " ")
-    for quoted in _QUOTED.findall(text):
+    for quoted in QUOTED.findall(text):
         if not _is_asked(quoted[1:-1], asked, least=_MOST_OF_IT):
             return f"the claim is about {quoted}, its query isn't"
-    unquoted = _QUOTED.sub(" ", text)
+    unquoted = QUOTED.sub(" ", text)
     plain = unquoted
     for stated in reversed(dates_stated(unquoted)):
         plain = plain[: stated.start] + " " + plain[stated.end :]
@@ -130,3 +131,49 @@ def _wrong_noun(text: str, measure: Measure) -> str | None:
         if values and (counted[kind] is None or float(counted[kind]) not in values):
             return f"{match.group()} were not counted, but {unit}"
     return None
+
+
+def unbound_number(text: str, measure: Measure | None) -> str | None:
+    """Return the first number of a text that is neither quoted nor made by the measure's query; else None.
+
+    Numbers that the query itself was asked with (a year, a limit) count as made by it.
+    """
+    made = set(measure.numbers()) if measure else set()
+    if measure:
+        made |= {v for q in quantities(asked_with(measure).replace("-", " ").replace("T", " ")) for v in q.values}
+        if measure.denominator:
+            made |= _shares(measure)
+    unquoted = QUOTED.sub(lambda m: " " * len(m.group()), text)
+    shares = _shares(measure) if measure else set()
+    return next(
+        (q.surface for q in quantities(unquoted) if not q.values & (shares if q.unit == "percent" else made)), None
+    )
+
+
+def measure_mismatch(measure: Measure, result: MeasureResult | None) -> str | None:
+    """Say in which number a measure differs from its query run again; None when in none."""
+    if result is None:
+        return "the query behind the number could not be run again"
+    for name, said, found in (
+        ("value", measure.value, result.value),
+        ("people", measure.people, result.people),
+        ("accounts", measure.accounts, result.accounts),
+        ("denominator", measure.denominator, result.denominator),
+        *((key, said, result.components.get(key)) for key, said in measure.components.items()),
+    ):
+        if said is not None and (found is None or abs(said - found) > 1e-9 * max(1.0, abs(said))):
+            return f"the query run again gives {name} {found}, the claim says {said:g}"
+    return None
+
+
+def asked_with(measure: Measure) -> str:
+    """Return the words and dates that a measure's query was asked with."""
+    return json.dumps(dict(measure.query), default=str)
+
+
+def _shares(measure: Measure) -> set[float]:
+    """Return the shares of the denominators as whole and as one-decimal percents."""
+    wholes = [measure.denominator, *(measure.components.get(f"{name}_of") for name in measure.components)]
+    parts = [measure.value, *measure.components.values()]
+    percents = [100 * part / whole for part in parts for whole in wholes if whole]
+    return {number for percent in percents for number in (float(round(percent)), round(percent, 1))}
